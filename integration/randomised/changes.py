@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -20,7 +20,7 @@ from integration.randomised.tables import (
 )
 
 EVERYTHING_OLD = "older_than => timestamp'2100-01-01 00:00:00'"
-_INSERT = f"INSERT INTO {{t}} ({COLUMN_LIST}) VALUES {{rows}}"
+INSERT = f"INSERT INTO {{t}} ({COLUMN_LIST}) VALUES {{rows}}"
 
 
 @dataclass
@@ -46,12 +46,12 @@ Maker = Callable[[Random, Known], Change]
 
 def _insert(random: Random, known: Known) -> Change:
     rows = tuple(make_row(random, known.key) for _ in range(random.randint(1, 3)))
-    return Change("insert", known.name, (_INSERT,), rows)
+    return Change("insert", known.name, (INSERT,), rows)
 
 
 def _insert_nulls(random: Random, known: Known) -> Change:
     rows = tuple(make_row(random, known.key, null=0.9) for _ in range(random.randint(1, 2)))
-    return Change("insert nulls", known.name, (_INSERT,), rows)
+    return Change("insert nulls", known.name, (INSERT,), rows)
 
 
 def _delete(random: Random, known: Known) -> Change:
@@ -88,7 +88,7 @@ def _wipe(random: Random, known: Known) -> Change:
 
 def _empty(random: Random, known: Known) -> Change:
     again = tuple(make_row(random, known.key) for _ in range(random.randint(0, 2)))
-    return Change("empty", known.name, ("DELETE FROM {t}", _INSERT), again)
+    return Change("empty", known.name, ("DELETE FROM {t}", INSERT), again)
 
 
 def _overwrite(random: Random, known: Known) -> Change:
@@ -119,7 +119,7 @@ def _delete_nothing(_random: Random, known: Known) -> Change:
 
 def _write_elsewhere(random: Random, known: Known) -> Change:
     branch = f"ALTER TABLE {{t}} CREATE BRANCH IF NOT EXISTS side{random.randrange(3)}"
-    insert = _INSERT.replace("{t}", f"{{t}}.branch_side{branch[-1]}")
+    insert = INSERT.replace("{t}", f"{{t}}.branch_side{branch[-1]}")
     return Change("write to a branch", known.name, (branch, insert), (make_row(random, known.key),), keeps_rows=True)
 
 
@@ -172,7 +172,7 @@ def _replace(random: Random, known: Known) -> Change:
     table = make_table(random, known.name, known.key, random.randint(0, 6))
     known.partition_by = table.partition_by
     known.fields |= {*table.fields}
-    create = (*table.create("CREATE OR REPLACE TABLE"), _INSERT)
+    create = (*table.create("CREATE OR REPLACE TABLE"), INSERT)
     return Change(
         "create or replace", known.name, create, table.rows, breaks="replaced", partition_by=table.partition_by
     )
@@ -190,7 +190,7 @@ def _recreate(random: Random, known: Known) -> Change:
     table = make_table(random, known.name, known.key, random.randint(0, 6))
     known.partition_by = table.partition_by
     known.fields |= {*table.fields}
-    create = ("DROP TABLE {t}", *table.create(), _INSERT)
+    create = ("DROP TABLE {t}", *table.create(), INSERT)
     return Change("drop and create", known.name, create, table.rows, breaks="replaced", partition_by=table.partition_by)
 
 
@@ -279,9 +279,16 @@ WRITES = frozenset(
 
 def make_change(random: Random, known: Known, kinds: frozenset[str] | None) -> Change:
     """Return a random change of a table, of one of the kinds, all as likely (None: any, as often as MAKERS says)."""
-    allowed = [k for k in MAKERS if kinds is None or k in kinds]
-    kind = random.choices(allowed, [MAKERS[k][1] if kinds is None else 1 for k in allowed])[0]
-    return MAKERS[kind][0](random, known)
+    return one_of_makers(random, known, MAKERS, kinds)
+
+
+def one_of_makers(
+    random: Random, known: Known, makers: Mapping[str, tuple[Maker, int]], kinds: frozenset[str] | None = None
+) -> Change:
+    """Return what one of some makers makes, of one of the kinds, all as likely (None: as often as they say)."""
+    allowed = [k for k in makers if kinds is None or k in kinds]
+    kind = random.choices(allowed, [makers[k][1] if kinds is None else 1 for k in allowed])[0]
+    return makers[kind][0](random, known)
 
 
 def _literal(random: Random, known: Known) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from integration.randomised import shapes
-from integration.randomised.changes import Known, make_change
+from integration.randomised.changes import Known, make_change, one_of_makers
 from integration.randomised.history import (
     LITERAL,
     Alter,
@@ -23,6 +23,7 @@ from integration.randomised.history import (
     Sweep,
     View,
 )
+from integration.randomised.procedures import PROCEDURES
 from integration.randomised.tables import KEYS, TABLES, KeyColumn, make_table, partition_field
 
 
@@ -31,6 +32,7 @@ class Focus:
     """What the histories are limited to; None means everything. `storm`: how many steps are not plain refreshes.
 
     `looks`: how many views are read between refreshes after each change, and `behaviors` how often by which behaviour.
+    `procedures`: the share of changes that are of `procedures.PROCEDURES`.
     """
 
     shapes: frozenset[str] | None = None
@@ -42,6 +44,7 @@ class Focus:
     dbt: float = 0.04
     looks: int = 2
     behaviors: Mapping[str, int] = field(default_factory=lambda: _LOOKS)
+    procedures: float = 0.0
 
 
 _LOOKS: dict[str, int] = {"use_stitching": 7, "use_view_query": 2, LITERAL: 3, "fail": 2, "use_data_table": 1}
@@ -70,6 +73,8 @@ def generate(seed: str, focus: Focus = EVERYTHING) -> History:
 
 def _change(random: Random, known: dict[str, Known], focus: Focus) -> Step:
     name = random.choices(list(known), [{"a": 6, "b": 4, "c": 1}[n] for n in known])[0]
+    if focus.procedures and random.random() < focus.procedures:
+        return one_of_makers(random, known[name], PROCEDURES)
     return make_change(random, known[name], focus.kinds)
 
 

@@ -30,7 +30,8 @@ class Change:
     """What somebody does to a table.
 
     `statements` may say {t} (the table), {name} (without the catalog), {rows} and {snapshot}: the snapshot that is
-    `back` steps behind the current one. `keeps_rows`: no row changes, so nothing is to be refreshed. `breaks`: why a
+    `back` steps behind the current one. They may also say {head:b}, the snapshot of a branch, and {metadata:n}, the
+    metadata file of n commits ago. `keeps_rows`: no row changes, so nothing is to be refreshed. `breaks`: why a
     full refresh is right afterwards, None when the change has to be followed.
     """
 

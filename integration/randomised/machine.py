@@ -59,6 +59,8 @@ _FAULTS = {
 
 _REPLACED = re.compile(r" REPLACE WHERE (?P<where>.*?) SELECT `", re.DOTALL)
 _DELETED = re.compile(r"^DELETE FROM \S+ WHERE (?P<where>.*)$", re.DOTALL)
+_HEAD = re.compile(r"\{head:(\w+)\}")
+_METADATA = re.compile(r"\{metadata(?::(\d+))?\}")
 _QUESTION = re.compile(r"SELECT DISTINCT .* AS k0")
 _AT_ONCE = 2
 
@@ -162,7 +164,21 @@ class Machine:
 
     def _sql(self, statement: str, table: str) -> None:
         named = statement.replace("{t}", self.world.name(table)).replace("{name}", f"{self.world.namespace}.{table}")
-        self.world.spark(named)
+        self.world.spark(_HEAD.sub(lambda found: str(self._head(table, found[1])), named))
+
+    def _head(self, table: str, branch: str) -> int:
+        found = self.world.table(table)
+        assert found is not None, table
+        return found.metadata.refs[branch].snapshot_id
+
+    def _with_metadata(self, change: Change) -> list[str]:
+        """Return the statements of a change with the metadata files that they name: so many commits ago, or now."""
+        texts = change.texts()
+        table = self.world.table(change.table) if any("{metadata" in text for text in texts) else None
+        if table is None:
+            return texts
+        files = [table.metadata_location, *(e.metadata_file for e in reversed(table.metadata.metadata_log))]
+        return [_METADATA.sub(lambda found: files[min(int(found[1] or 0), len(files) - 1)], t) for t in texts]
 
     def _change(self, change: Change) -> None:
         """Make a change. What Spark refuses (a field that is there already, no such snapshot) has not happened."""
@@ -174,7 +190,7 @@ class Machine:
             return
         done = 0
         try:
-            for statement in change.texts():
+            for statement in self._with_metadata(change):
                 self._sql(statement.replace("{snapshot}", str(snapshot)), change.table)
                 done += 1
         except Exception as error:

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=0, help="start no history after this time (0: no limit)")
     parser.add_argument("--shrink", type=float, default=120, help="seconds to spend on making a failure smaller")
     parser.add_argument("--shapes", nargs="*", help="only views of these shapes")
+    parser.add_argument("--procedures", type=float, default=0, help="share of changes that are made by procedures")
     parser.add_argument("--reasons", action="store_true", help="show why refreshes were full")
     parser.add_argument("--mutants", action="store_true", help="first see that every wrong planner is found")
     parser.add_argument("--catalog", choices=sorted(CATALOGS), help="a catalog other than SQLite, which is started")
@@ -148,6 +150,7 @@ def main() -> int:
     parser.add_argument("--layout", choices=["view", "table"], default="view", help="the layout of all views")
     arguments = parser.parse_args()
     focus = Focus(shapes=frozenset(arguments.shapes)) if arguments.shapes else EVERYTHING
+    focus = replace(focus, procedures=arguments.procedures) if arguments.procedures else focus
     print(f"seed {arguments.seed}", flush=True)
     set_permissions_in_java()
     with ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -268,3 +269,32 @@ def test_what_people_read() -> None:
     ]
     assert orphans_text([replace(orphan, dropped=True)]).startswith("1 orphaned storage table dropped, 2.5 kB\n")
     assert orphans_text([kept]).startswith("Nothing is dropped: ")
+
+
+def stored_under(name: str) -> dict[str, str]:
+    """Return the summary of a snapshot whose rows a refresh wrote into a table of some name."""
+    return {STATE_KEY: json.dumps({STORAGE_KEY: f"`prod`.`ns`.`{name}`"})}
+
+
+def test_a_storage_table_that_people_renamed_is_kept(lake: FiledLake) -> None:
+    """They keep its rows: the view that they were made for is gone, or has other storage."""
+    rows = pa.table({"id": pa.array([1], pa.int64())})
+    for name in ("__mv_storage__kept", "__mv_storage__gone"):
+        store(lake, name, "lake.ns.gone")
+        lake.iceberg.load_table(f"ns.{name}").append(rows, snapshot_properties=stored_under(name))
+    lake.iceberg.rename_table("ns.__mv_storage__kept", "ns.archive")
+    assert {name: loose.kept for name, loose in found(lake).items()} == {
+        "__mv_storage__gone": None,
+        "archive": "its rows were written under another name. Drop it by hand if nobody queries it",
+    }
+
+
+def test_files_that_a_second_name_has_too_are_kept(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    made = lake.iceberg.load_table("ns.__mv_storage__gone")
+    made.append(pa.table({"id": pa.array([1], pa.int64())}), snapshot_properties=stored_under("__mv_storage__gone"))
+    lake.iceberg.register_table("ns.archive", made.metadata_location)
+    assert {name: loose.kept for name, loose in found(lake).items()} == {
+        "__mv_storage__gone": "lake.ns.archive is the same table under another name. Drop one by hand, without PURGE",
+        "archive": "its rows were written under another name. Drop it by hand if nobody queries it",
+    }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table import TableProperties
 from pyiceberg.table.name_mapping import create_mapping_from_schema
-from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
 from tests.refresh.refreshes import ORDERS, Model, Stage, sell
@@ -139,3 +141,65 @@ def test_imported_files_are_read_by_names_which_a_new_column_takes(tmp_path: Pat
     stage.close()
     assert result.kind == ("full" if is_imported else "none")
     assert ("gave the name region to another column" in result.reason) is is_imported
+
+
+@pytest.mark.parametrize("sql", ["SELECT note, sum(amount) AS total FROM orders GROUP BY note", "SELECT * FROM orders"])
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_a_new_column_that_imported_files_may_have_is_read_as_it_is_now(
+    tmp_path: Path, sql: str, is_imported: bool
+) -> None:
+    """The snapshot shows it as NULL, and a query of the table shows what such files have under its name."""
+    stage = Stage(tmp_path)
+    table = stage.tables()["orders"]
+    mapping = create_mapping_from_schema(table.schema())
+    properties = {TableProperties.DEFAULT_NAME_MAPPING: mapping.model_dump_json()} if is_imported else {}
+    table.transaction().set_properties(properties).commit_transaction()
+    columns = (("id", "bigint"), ("day", "date"), ("region", "string"), ("amount", "bigint"), ("note", "string"))
+    model = Model(sql, columns if "*" in sql else (("note", "string"), ("total", "bigint")))
+    with table.update_schema() as schema:
+        schema.add_column("note", StringType())
+    _, said = stage.refresh(model)
+    assert any("`orders` VERSION AS OF" in statement for statement in said) is not is_imported
+    _, said = stage.refresh(model)
+    assert bool(said) is is_imported, "what is read as it is now may be another one at the next run"
+    stage.close()
+
+
+def test_a_new_column_that_nobody_reads_does_not_matter(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    table = stage.tables()["orders"]
+    mapping = create_mapping_from_schema(table.schema()).model_dump_json()
+    table.transaction().set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping}).commit_transaction()
+    with table.update_schema() as schema:
+        schema.add_column("note", StringType())
+    _, said = stage.refresh(Model())
+    assert any("`orders` VERSION AS OF" in statement for statement in said)
+    assert stage.refresh(Model())[0].kind == "none"
+    stage.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "kinds"),
+    [
+        ("SELECT region, sum(amount) AS total FROM orders GROUP BY region", ["none", "overwrite", "none"]),
+        ("SELECT place.city AS region, sum(amount) AS total FROM orders GROUP BY 1", ["full", "full", "none"]),
+    ],
+)
+def test_a_struct_that_gets_a_field_matters_to_those_who_read_it(tmp_path: Path, sql: str, kinds: list[str]) -> None:
+    """No select list shows the rows of a snapshot under another struct, so such a table is read as it is now."""
+    stage = Stage(tmp_path)
+    place = StructType(NestedField(6, "city", StringType(), required=False))
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column("place", place)
+    sell("EU")(stage.tables())
+    model = Model(sql)
+    stage.refresh(model)
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column(("place", "zip"), StringType())
+    found = [stage.refresh(model)[0].kind]
+    orders = stage.tables()["orders"]
+    row = {"id": 9, "region": "EU", "amount": 5, "place": {"city": "Ulm", "zip": "89073"}}
+    orders.append(pa.Table.from_pylist([row], schema=schema_to_pyarrow(orders.schema())))
+    found += [stage.refresh(model)[0].kind, stage.refresh(model)[0].kind]
+    stage.close()
+    assert found == kinds

@@ -8,7 +8,7 @@ people renamed it, or registered it a second time, and then its files are those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     is_storage_table,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, recorded_text, writer_of
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, recorded_text, table_of_rows, writer_of
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows, why_needed
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
@@ -64,17 +64,16 @@ def loose_storage(
     Tables that changed in the last `older_than` seconds are kept, and all of them while a view of the catalog cannot be
     read: what is not known to be an orphan is none. Raises CatalogUnavailable when the catalog cannot list its content.
     """
-    found = {
-        name: (table, reason)
-        for name, table in _storage_tables(catalog, schemas)
-        if (reason := _why_loose(catalog, name, table)) is not None
-    }
+    tables = dict(_storage_tables(catalog, schemas))
+    found = {n: reason for n, table in tables.items() if (reason := _why_loose(catalog, n, table)) is not None}
     # Every view of the catalog is read only where there is something to lose.
     views = list(all_views(catalog)) if found else []
-    return tuple(
-        _judged(name, table, reason, _why_not_owned(catalog, name, table, views) or _why_young(table, older_than, now))
-        for name, (table, reason) in sorted(found.items())
-    )
+
+    def kept(name: TableName, table: Table) -> str | None:
+        owned = _why_not_owned(catalog, name, table, views) or _why_shared(name, table, tables)
+        return owned or _why_young(table, older_than, now)
+
+    return tuple(_judged(n, tables[n], reason, kept(n, tables[n])) for n, reason in sorted(found.items()))
 
 
 def drop_orphans(lake: Lake, found: Sequence[LooseStorage]) -> tuple[LooseStorage, ...]:
@@ -146,22 +145,40 @@ def _why_not_owned(
     needed = why_needed(views, name, table)
     if needed is not None:
         return needed
-    if STATE_KEY not in table.properties and _is_written_by_others(table):
-        return "its rows are not those of a refresh: it was made anew. Drop it by hand if nobody queries it"
-    if STATE_KEY in table.properties and folded(name) != folded(staging_name(owner)):
+    if STATE_KEY not in table.properties:
+        return _why_kept_by_people(name, table)
+    if folded(name) != folded(staging_name(owner)):
         return "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
     return None
 
 
-def _is_written_by_others(table: Table) -> bool:
-    """Return whether the newest rows were not written by a refresh; CREATE OR REPLACE keeps the mark of a table.
+def _why_kept_by_people(name: TableName, table: Table) -> str | None:
+    """Return why the newest rows may be there because somebody wants them; None where a refresh left them.
 
-    A refresh that died may have left a table without rows, which nobody misses.
+    CREATE OR REPLACE keeps the mark of a storage table, and so does who gives it another name. A refresh that died may
+    have left a table without rows, which nobody misses.
     """
     current = table.metadata.current_snapshot_id
     writer = None if current is None else writer_of(table, current)
-    has_rows = writer is not None and summary_count(table, writer.snapshot_id, "total-records") != 0
-    return has_rows and recorded_text(writer) is None
+    if writer is None or summary_count(table, writer.snapshot_id, "total-records") == 0:
+        return None
+    text = recorded_text(writer)
+    if text is None:
+        return "its rows are not those of a refresh: it was made anew. Drop it by hand if nobody queries it"
+    # The name of the catalog does not count.
+    written = table_of_rows(text)
+    if written is not None and folded(written) != folded(name):
+        return "its rows were written under another name. Drop it by hand if nobody queries it"
+    return None
+
+
+def _why_shared(name: TableName, table: Table, tables: Mapping[TableName, Table]) -> str | None:
+    """Return why a table is kept that was registered under a second name: its files are those of both."""
+    uuid = table.metadata.table_uuid
+    other = next((n for n, found in tables.items() if n != name and found.metadata.table_uuid == uuid), None)
+    if other is None:
+        return None
+    return f"{show(other)} is the same table under another name. Drop one by hand, without PURGE"
 
 
 def _why_young(table: Table, older_than: int, now: datetime) -> str | None:

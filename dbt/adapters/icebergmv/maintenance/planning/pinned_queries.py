@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_otherwise, unpushed
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, is_shown, shape
 
 
 def pinned_query(
@@ -162,8 +162,8 @@ def _bridge(
 ) -> str | None:
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
-    Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
-    that no select list can bridge are never read at a snapshot (status/column_shapes.py, can_bridge). At the current
+    Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Columns
+    that no select list can show are NULL: nobody reads them (status/base_tables.py, leave_unpinned). At the current
     snapshot Iceberg looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters
     on others. Nor may it see those on floats and UUIDs that the SELECT compares, or on UUIDs by which `rows` are
     wanted (sql/unpushed.py).
@@ -181,6 +181,7 @@ def _bridge(
     items = []
     for field in wanted.fields:
         old, name = before.get(field.field_id), identifier(field.name)
+        old = None if old is None or not is_shown(field, old) else old
         value = "NULL" if old is None else identifier(old.name)
         if old is None or not are_of_one_type(old, field):
             value = f"CAST({value} AS {ddl_type(field.field_type)})"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
+from pyiceberg.table import Table, TableProperties
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.types import NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import (
     CatalogReader,
@@ -17,15 +18,18 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import (
     schema_id_at,
     summary_count,
 )
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge, not_shown
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
+
+_IN_DOUBT: Remembered[Mapping[int, str]] = Remembered(20_000, lambda columns: 1 + len(columns))
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class IcebergSource:
     """An Iceberg table to read at one snapshot, under one schema.
 
     `table_schema` is the schema to present; `snapshot_schema` the one that reading the snapshot gives (None: no
-    snapshot). They differ when columns changed after the last write.
+    snapshot). They differ when columns changed after the last write. `unread` are ids of columns that nobody reads.
     """
 
     table: Table
@@ -41,6 +45,7 @@ class IcebergSource:
     version: TableVersion
     table_schema: Schema
     snapshot_schema: Schema | None
+    unread: frozenset[int] = frozenset()
 
     @property
     def row_count(self) -> int:
@@ -61,6 +66,38 @@ class IcebergSource:
     def has_other_columns_now(self) -> bool:
         """Return whether an append scan, which reads under the columns of today, would not show those wanted."""
         return self.version.schema_id != self.table.metadata.current_schema_id
+
+    @property
+    def in_doubt(self) -> Mapping[int, str]:
+        """Return the columns, by their ids, that some snapshot may not show as a query of the table does.
+
+        Imported files, which have no field ids, are read by the names that the columns of today have (Iceberg spec,
+        "Column Projection"); so they may have columns that came after the snapshot.
+        """
+        schemas = self.table.schemas()
+        if len(schemas) == 1:
+            return {}
+
+        def find_out() -> Mapping[int, str]:
+            doubtful = [f for schema in schemas.values() for f in not_shown(self.table_schema, schema)]
+            return {field.field_id: field.name for field in (*doubtful, *self._found_by_name())}
+
+        return _IN_DOUBT.get((str(self.table.metadata_location), self.version, self.table_schema.schema_id), find_out)
+
+    def _found_by_name(self) -> list[NestedField]:
+        if self.snapshot_schema is None or TableProperties.DEFAULT_NAME_MAPPING not in self.table.properties:
+            return []
+        had = {field.field_id for field in self.snapshot_schema.fields}
+        return [field for field in self.table_schema.fields if field.field_id not in had]
+
+    def why_not_shown(self) -> str | None:
+        """Return why a column that is read may not be seen at the snapshot, or None."""
+        if not can_bridge(self.table_schema, self.snapshot_schema, self.unread):
+            return "changed its columns since it was last written"
+        found = [field.name for field in self._found_by_name() if field.field_id not in self.unread]
+        if not found:
+            return None
+        return f"got a column {found[0]} since it was last written, which its imported files may have already"
 
     def columns_ever(self) -> tuple[ColumnInfo, ...]:
         """Return the columns of every schema that the table has had."""
@@ -131,6 +168,23 @@ class BaseTables:
         known = self._known[name]
         self._known[name] = replace(known, untrackable=f"{_live(name)}: {reason}")
 
+    def leave_unpinned(self, read: Callable[[], Set[str]]) -> None:
+        """Read the tables as they are now whose snapshots may not show a column that is read.
+
+        `read` gives the words, in lower case, that may be such a column; with `*` any may be.
+        """
+        words: Set[str] | None = None
+        for name, base in self._known.items():
+            source = base.source
+            if source is None or not source.in_doubt:
+                continue
+            words = read() if words is None else words
+            unread = {i for i, column in source.in_doubt.items() if not words & {"*", column.lower()}}
+            source = replace(source, unread=frozenset(unread))
+            why = source.why_not_shown()
+            reason = None if why is None else f"{show(name)} {why}"
+            self._known[name] = replace(base, source=source if why is None else None, untrackable=reason)
+
     def _look_up(self, name: TableName) -> BaseTable:
         if name[0] != self._catalog.name:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
@@ -143,10 +197,7 @@ class BaseTables:
         catalog, namespace, table_name = name
         table = self._catalog.table(namespace, table_name)
         if table is not None:
-            source = _current(table, name)
-            if not can_bridge(source.table_schema, source.snapshot_schema):
-                return BaseTable(name, None, f"{show(name)} changed its columns since it was last written")
-            return BaseTable(name, source)
+            return BaseTable(name, _current(table, name))
         view = self._catalog.view(namespace, table_name)
         if view is None:
             return BaseTable(name, None, f"the catalog {catalog} has no Iceberg table {show(name)}")
@@ -211,7 +262,8 @@ def at_snapshot(source: IcebergSource, snapshot_id: int | None) -> IcebergSource
         return None
     stored = source.table.schemas()[schema_id_at(source.table, snapshot)]
     version = replace(source.version, snapshot_id=snapshot_id)
-    return replace(source, version=version, snapshot_schema=stored) if can_bridge(source.table_schema, stored) else None
+    is_shown = can_bridge(source.table_schema, stored, source.unread)
+    return replace(source, version=version, snapshot_schema=stored) if is_shown else None
 
 
 def _current(table: Table, name: TableName) -> IcebergSource:

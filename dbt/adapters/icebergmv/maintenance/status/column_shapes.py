@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
 
@@ -34,17 +36,25 @@ def _without_comment(field: NestedField) -> NestedField:
     return field.model_copy(update={"doc": None, "field_type": _without_comments(field.field_type)})
 
 
-def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
-    """Return whether a select list can show rows of the stored schema under the wanted one.
+def not_shown(wanted: Schema, stored: Schema | None) -> list[NestedField]:
+    """Return the columns of the wanted schema that a select list cannot show of rows of the stored one.
 
     It cannot look into nested columns, and a column added with a default has that value in old rows.
     """
     before = {} if stored is None else {f.field_id: f for f in stored.fields}
-    for field in wanted.fields if stored is not None else ():
-        old = before.get(field.field_id)
-        if old is None:
-            if field.initial_default is not None:
-                return False
-        elif not (field.field_type.is_primitive or are_of_one_type(old, field)):
-            return False
-    return True
+    return [] if stored is None else [f for f in wanted.fields if not is_shown(f, before.get(f.field_id))]
+
+
+def is_shown(field: NestedField, old: NestedField | None) -> bool:
+    """Return whether rows with an old column (None: none) show a column by it."""
+    if old is None:
+        return field.initial_default is None
+    return field.field_type.is_primitive or are_of_one_type(old, field)
+
+
+def can_bridge(wanted: Schema, stored: Schema | None, unread: Set[int] = frozenset()) -> bool:
+    """Return whether a select list can show rows of the stored schema under the wanted one.
+
+    It need not show the columns of which the ids are `unread`.
+    """
+    return all(field.field_id in unread for field in not_shown(wanted, stored))

@@ -42,7 +42,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 )
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest, recorded_request
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
-from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of, words_read
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import view_stored_in
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, storage_found
@@ -224,6 +224,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     analysis = Analysis(select, bases, given, clock, tie_breakers, written_at)
     keys = text.keys if request.config.keeps_hidden_columns else "none"
     definition = analysis.definition(keys, None if kept is None else storage)
+    bases.leave_unpinned(partial(words_read, definition))
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")

@@ -10,7 +10,6 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import (
     BaseTables,
     IcebergSource,
 )
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 
@@ -49,6 +48,6 @@ def _source(catalog: CatalogReader, recorded: BaseTableState) -> IcebergSource:
         )
     wanted = table.schemas().get(version.schema_id)
     stored = None if snapshot is None else table.schemas().get(schema_id_at(table, snapshot))
-    if wanted is None or not can_bridge(wanted, stored):
+    if wanted is None:
         raise NotReadable(f"{name} can no longer be shown with the columns of that time. Refresh the view.")
     return IcebergSource(table, recorded.storage, version, shown(wanted), stored)

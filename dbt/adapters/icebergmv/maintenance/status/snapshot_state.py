@@ -60,11 +60,20 @@ def recorded_text(snapshot: Snapshot | None) -> str | None:
 
 def properties_in(text: str, table: TableName) -> dict[str, str] | None:
     """Return the properties of a recorded state, for `read_state` to check; None if it is of rows of another table."""
+    found = _properties_in(text)
+    return found if storage_table_of(found) in (None, table) else None
+
+
+def table_of_rows(text: str) -> TableName | None:
+    """Return the name that a table had when the rows of a recorded state were written; None if it is not readable."""
+    return storage_table_of(_properties_in(text))
+
+
+def _properties_in(text: str) -> dict[str, str]:
     try:
-        found = {key: str(value) for key, value in json.loads(text).items() if key.startswith(PREFIX)}
+        return {key: str(value) for key, value in json.loads(text).items() if key.startswith(PREFIX)}
     except (ValueError, AttributeError):
         return {FORMAT_KEY: ""}
-    return found if storage_table_of(found) in (None, table) else None
 
 
 def state_of_snapshot(name: TableName, table: Table, snapshot_id: int) -> SnapshotState | None:

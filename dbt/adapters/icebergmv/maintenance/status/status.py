@@ -126,6 +126,15 @@ def tracked_columns(definition: ViewDefinition, references: Iterable[int]) -> fr
     return frozenset(column for index in references for column in definition.tracked_columns(index))
 
 
+def words_read(definition: ViewDefinition) -> frozenset[str]:
+    """Return the words of a definition, in lower case, that may be columns which it reads; with `*` any may be.
+
+    What `*` hands on is read by name, if anything says which columns are read.
+    """
+    words = definition.mentions if definition.read_words is None else definition.read_words - {"*"}
+    return words | {"*"} if definition.reads_by_shape else words
+
+
 def _status(
     definition: ViewDefinition,
     base: BaseTable,
@@ -154,9 +163,7 @@ def _change(
         before = source.table.schemas().get(known.version.schema_id)
         reason: str | None = "has lost its former schema"
         if before is not None:
-            # What `*` hands on is read by name, if anything says which columns are read.
-            words = definition.mentions if definition.read_words is None else definition.read_words - {"*"}
-            reason = changed_meaning(before, source.table_schema, words, definition.reads_by_shape)
+            reason = changed_meaning(before, source.table_schema, words_read(definition), definition.reads_by_shape)
             reason = reason or read_by_other_names(source.table, before, source.table_schema)
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
