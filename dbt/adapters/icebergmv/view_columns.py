@@ -29,10 +29,9 @@ def takes_columns_of_tables(sql: str) -> bool:
     if not _MAY_TAKE.search(sql):
         return False
     try:
-        tree = sqlglot.parse_one(sql, read="spark")
+        return _takes(sqlglot.parse_one(sql, read="spark"), {})
     except (SqlglotError, RecursionError):
         return True
-    return _takes(tree, {})
 
 
 def _takes(query: exp.Expr, outer: _Named) -> bool:

@@ -57,6 +57,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Tupl
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import within_bounds
 
+_TOO_DEEP = "its SQL cannot be analysed (it is nested too deeply, or has a chain of hundreds of operators)"
 _FEW_VALUES = 20
 """Every changed file is compared with the rows that matter; of more values than these their bounds are."""
 
@@ -263,7 +264,20 @@ def analyse(
     found = _parsed(sql)
     if isinstance(found, str):
         return ViewDefinition(sql, (), None, always_full=found)
-    parsed, query = found
+    try:
+        return _analysed(given, *found, columns_of, keys)
+    except RecursionError:
+        return ViewDefinition(sql, (), None, always_full=_TOO_DEEP)
+
+
+def _analysed(
+    given: Known,
+    parsed: ParsedSql,
+    query: exp.Query,
+    columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
+    keys: tuple[str, ...],
+) -> ViewDefinition:
+    """Return the definition of a parsed text. Raises InvalidDefinition, and RecursionError for one that is too deep."""
     references = find_references(query, given.default_namespace)
     _check_named(query)
     known = replace(given, columns={r.index: columns_of(r) for r in references.tables})

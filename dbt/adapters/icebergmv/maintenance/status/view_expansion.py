@@ -140,6 +140,8 @@ def _in_place_of(
                 expansion.done[base.name] = _subquery(base.name, base.view, expansion, (*path, base.name))
             except _StaysAName as reason:
                 expansion.done[base.name] = reason
+            except RecursionError:
+                expansion.done[base.name] = _StaysAName("its SQL is nested too deeply")
         found = expansion.done[base.name]
         if isinstance(found, _StaysAName):
             raise found
