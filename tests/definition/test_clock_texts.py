@@ -54,6 +54,8 @@ def test_texts_that_may_be_the_clock() -> None:
         "nullif(status, 'now')",
         "concat('today', ' at ', n)",
         "'today' || day",
+        "'to' 'day'",
+        "'to' || 'day' = status",
         "status LIKE 'today'",
         "length('today')",
         "CAST('today' AS string)",
@@ -114,6 +116,9 @@ def test_a_text_that_is_shown_or_compared_with_texts_is_a_constant(item: str) ->
         "max(day) OVER (PARTITION BY id) = 'today'",
         "decode(status, 'x', day) = 'today'",
         "CAST('today+01:00' AS date)",
+        "CAST('to' 'day' AS date)",
+        "day = 'to' || 'day'",
+        "day = concat('yester', 'day', ' UTC')",
         # Of these the type is not known.
         "info.label = 'today'",
         "info.due = 'today'",

@@ -44,14 +44,28 @@ def clock_text(nodes: Nodes, tokens: Sequence[Token], tables: Collection[tuple[C
     """
     written = [t.text for t in tokens if t.token_type in (TokenType.STRING, TokenType.RAW_STRING)]
     written = [text for text in written if may_be_clock(text)]
-    if not written:
+    joined: list[exp.Expr] = nodes.of(exp.Concat, exp.DPipe)
+    if not written and not joined:
         return None
     constants: list[exp.Expr] = nodes.of(exp.Literal, exp.RawString)
     found = [constant for constant in constants if not constant.is_number and may_be_clock(constant.name)]
     if len(found) < len(written):
         return written[0]  # The parser made something else of one.
+    found += [constant for constant in joined if may_be_clock(_text_of(constant))]
+    if not found:
+        return None
     ways = _Ways(nodes, TextColumns(nodes, tokens, tables))
-    return next((constant.name for constant in found if not ways.stays_text(constant)), None)
+    return next((_text_of(constant) for constant in found if not ways.stays_text(constant)), None)
+
+
+def _text_of(value: exp.Expr | None) -> str:
+    """Return the text that a constant is, or that constants make together; "?" for another value."""
+    match value:
+        case exp.Literal() | exp.RawString():
+            return value.name
+        case exp.DPipe() | exp.Concat() | exp.Paren():
+            return "".join(map(_text_of, value.iter_expressions()))
+    return "?"
 
 
 class _Ways:
