@@ -178,6 +178,14 @@ def test_a_text_that_meets_a_date_or_what_is_not_known_may_be_the_clock(item: st
             "WITH q AS ({} UNION ALL SELECT id, code FROM tasks) SELECT id FROM q WHERE status = 'today'",
             ("SELECT id, status FROM tasks", "SELECT * FROM (SELECT id, status FROM tasks)"),
         ),
+        (
+            "SELECT * FROM tasks WHERE status = 'today' UNION ALL SELECT * FROM tasks {}",
+            ("", "ORDER BY status = 'now'"),
+        ),
+        (
+            "SELECT id, status FROM tasks WHERE status = 'today' UNION ALL SELECT id, day FROM tasks {}",
+            ("", "ORDER BY status"),
+        ),
         # Spark names a cast column as that column.
         ("SELECT id FROM (SELECT id, {} FROM tasks) q WHERE status = 'today'", ("status", "CAST(status AS date)")),
         ("SELECT id FROM (SELECT id, {} FROM tasks) q WHERE status = 'today'", ("status", "status::date")),

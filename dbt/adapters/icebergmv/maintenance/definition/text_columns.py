@@ -79,8 +79,8 @@ class TextColumns:
     def _has_columns_of_no_name(self, nodes: Nodes) -> bool:
         """Return whether there are columns whose names neither the text nor a table shows."""
         generators = {self._name(call) for call in nodes.of(exp.Func)} - _EXPLODES
-        places = [lists_of(union) for union in nodes.of(exp.SetOperation) if not union.args.get("by_name")]
-        is_unplaced = any(not are_placed(list(lists)) for lists in places)
+        placed = [list(lists_of(union)) for union in _read_unions(nodes) if not union.args.get("by_name")]
+        is_unplaced = not all(map(are_placed, placed))
         return is_unplaced or nodes.have(exp.Pivot) or any(known_of(name).generator for name in generators)
 
     def _names_of_others(self, nodes: Nodes) -> set[str]:
@@ -117,7 +117,13 @@ def _named(nodes: Nodes) -> Iterator[tuple[str, exp.Expr]]:
         yield alias.alias, alias.this
     for select in nodes.of(exp.Select):
         yield from ((item.output_name, item) for item in select.expressions if isinstance(item, exp.Cast))
-    for union in nodes.of(exp.SetOperation):
+    for union in _read_unions(nodes):
         first, *others = lists_of(union)
         for values in others:
             yield from zip((item.output_name for item in first), values, strict=False)
+
+
+def _read_unions(nodes: Nodes) -> list[exp.SetOperation]:
+    """Return the set operations whose columns something in the text reads."""
+    unions = nodes.of(exp.SetOperation)
+    return [u for u in unions if u.args.get("order") or u.find_ancestor(exp.Select, exp.CTE) is not None]
