@@ -17,6 +17,7 @@ def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
         "id int, status string, code varchar(10), day date, at timestamp, wall timestamp_ntz, n int, ok boolean,"
         " info struct<due:date,label:string>, dues map<string,date>",
     )
+    monkeypatch.setitem(TABLES, "cols", "id int, name string, col1 string")
     monkeypatch.setitem(TABLES, "others", "id int, kind string, status date, label string")
 
 
@@ -25,7 +26,7 @@ def is_clock(sql: str) -> bool:
 
 
 def test_texts_that_may_be_the_clock() -> None:
-    assert all(map(may_be_clock, ["now", "TODAY", " tomorrow ", "yesterday UTC", "now Europe/Berlin"]))
+    assert all(map(may_be_clock, ["now", "TODAY", " tomorrow ", "yesterday UTC", "now Europe/Berlin", "today+01:00"]))
     # Epoch is a date, and always the same one.
     assert not any(map(may_be_clock, ["epoch", "nowhere", "2024-01-01", "today is the day", ""]))
 
@@ -53,6 +54,8 @@ def test_texts_that_may_be_the_clock() -> None:
         "nullif(status, 'now')",
         "concat('today', ' at ', n)",
         "'today' || day",
+        "'to' 'day'",
+        "'to' || 'day' = status",
         "status LIKE 'today'",
         "length('today')",
         "CAST('today' AS string)",
@@ -111,6 +114,11 @@ def test_a_text_that_is_shown_or_compared_with_texts_is_a_constant(item: str) ->
         "n = 'today'",
         "lag(day, 1, 'today') OVER (ORDER BY id)",
         "max(day) OVER (PARTITION BY id) = 'today'",
+        "decode(status, 'x', day) = 'today'",
+        "CAST('today+01:00' AS date)",
+        "CAST('to' 'day' AS date)",
+        "day = 'to' || 'day'",
+        "day = concat('yester', 'day', ' UTC')",
         # Of these the type is not known.
         "info.label = 'today'",
         "info.due = 'today'",
@@ -154,6 +162,43 @@ def test_a_text_that_meets_a_date_or_what_is_not_known_may_be_the_clock(item: st
         ("SELECT id FROM tasks GROUP BY id, CASE WHEN {} THEN 'now' END", ("status = 'today'", "day = 'today'")),
         ("SELECT id FROM tasks {} WHERE status = 'today'", ("t", "LATERAL VIEW explode(array(day)) e AS status")),
         ("SELECT id FROM tasks {} WHERE status = 'today'", ("t", "LATERAL VIEW inline(array(info)) e")),
+        # In ANSI mode a text above or below a date becomes one, and the first branch has the names.
+        (
+            "WITH q AS (SELECT id, status FROM tasks UNION ALL SELECT id, {} FROM tasks) "
+            "SELECT id FROM q WHERE status = 'today'",
+            ("code", "day"),
+        ),
+        (
+            "WITH q AS ((SELECT id, status FROM tasks) EXCEPT "
+            "(SELECT id, code AS x FROM tasks UNION SELECT {} FROM tasks)) "
+            "SELECT id FROM q WHERE status = 'today'",
+            ("id, CAST(day AS string)", "id, day"),
+        ),
+        (
+            "WITH q AS ({} UNION ALL SELECT id, code FROM tasks) SELECT id FROM q WHERE status = 'today'",
+            ("SELECT id, status FROM tasks", "SELECT * FROM (SELECT id, status FROM tasks)"),
+        ),
+        (
+            "SELECT * FROM tasks WHERE status = 'today' UNION ALL SELECT * FROM tasks {}",
+            ("", "ORDER BY status = 'now'"),
+        ),
+        (
+            "SELECT id, status FROM tasks WHERE status = 'today' UNION ALL SELECT id, day FROM tasks {}",
+            ("", "ORDER BY status"),
+        ),
+        # Spark names a cast column as that column.
+        ("SELECT id FROM (SELECT id, {} FROM tasks) q WHERE status = 'today'", ("status", "CAST(status AS date)")),
+        ("SELECT id FROM (SELECT id, {} FROM tasks) q WHERE status = 'today'", ("status", "status::date")),
+        (
+            "SELECT id, {} AS x FROM (SELECT *, named_struct('a', named_struct('status', day)) AS st FROM tasks) q",
+            ("q.status = 'today'", "st.a.status = 'today'"),
+        ),
+        (
+            "SELECT id FROM (SELECT id, {} FROM (SELECT *, struct(struct(day AS d) AS a) AS st FROM tasks) q) r "
+            "WHERE status = 'today'",
+            ("status", "status, st.a.*"),
+        ),
+        ("SELECT id FROM cols, (VALUES (DATE '2024-01-01')) v WHERE {} = 'today'", ("cols.name", "v.col1")),
         ("SELECT id, {} AS x FROM tasks", ("count(DISTINCT 'now')", "array_agg(DISTINCT 'now')")),
         ("WITH q{} AS (SELECT id, 'today' AS s FROM tasks) SELECT id FROM q", ("", "(id, day)")),
     ],

@@ -67,6 +67,8 @@ COLUMNS = [
     "WITH c AS (SELECT max(v) FROM t) SELECT c.`max(v)` AS m FROM c",
     "WITH c AS (SELECT d FROM t UNION ALL SELECT d FROM u) SELECT c.d FROM c",
     "SELECT transform(array(s), e -> e.month) AS ms FROM t",
+    "SELECT q.month AS m FROM (SELECT s.* FROM t) q",
+    "WITH c AS (SELECT id, t.s.* FROM t), e AS (SELECT * FROM c) SELECT e.month AS m FROM e",
     "SELECT d FROM t x WHERE EXISTS (SELECT 1 FROM u x WHERE x.region = 'a')",
 ]
 

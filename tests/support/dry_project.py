@@ -10,6 +10,7 @@ from uuid import uuid4
 import yaml
 from dbt.adapters.factory import reset_adapters
 from dbt.cli.main import dbtRunner
+from dbt_common.events import functions
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
@@ -90,3 +91,4 @@ class DryProject:
         """Close the catalog, and forget what dbt keeps in the process."""
         self.lake.close()
         reset_adapters()  # type: ignore[no-untyped-call]
+        functions.WARN_ERROR = False

@@ -15,9 +15,15 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, choices_of
-from dbt.adapters.icebergmv.maintenance.definition.text_columns import CHOICES, KEEP_TYPE, TextColumns
+from dbt.adapters.icebergmv.maintenance.definition.text_columns import (
+    CHOICES,
+    KEEP_TYPE,
+    TextColumns,
+    are_placed,
+    lists_of,
+)
 
-_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
+_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)((\s+|[+-])\S+)?\s*$", re.IGNORECASE)
 """A zone may follow."""
 _STILL_TEXT = (*KEEP_TYPE, exp.Concat, exp.DPipe, exp.Upper, exp.Lower, exp.Trim)
 """What makes a text of a text."""
@@ -38,14 +44,28 @@ def clock_text(nodes: Nodes, tokens: Sequence[Token], tables: Collection[tuple[C
     """
     written = [t.text for t in tokens if t.token_type in (TokenType.STRING, TokenType.RAW_STRING)]
     written = [text for text in written if may_be_clock(text)]
-    if not written:
+    joined: list[exp.Expr] = nodes.of(exp.Concat, exp.DPipe)
+    if not written and not joined:
         return None
     constants: list[exp.Expr] = nodes.of(exp.Literal, exp.RawString)
     found = [constant for constant in constants if not constant.is_number and may_be_clock(constant.name)]
     if len(found) < len(written):
         return written[0]  # The parser made something else of one.
+    found += [constant for constant in joined if may_be_clock(_text_of(constant))]
+    if not found:
+        return None
     ways = _Ways(nodes, TextColumns(nodes, tokens, tables))
-    return next((constant.name for constant in found if not ways.stays_text(constant)), None)
+    return next((_text_of(constant) for constant in found if not ways.stays_text(constant)), None)
+
+
+def _text_of(value: exp.Expr | None) -> str:
+    """Return the text that a constant is, or that constants make together; "?" for another value."""
+    match value:
+        case exp.Literal() | exp.RawString():
+            return value.name
+        case exp.DPipe() | exp.Concat() | exp.Paren():
+            return "".join(map(_text_of, value.iter_expressions()))
+    return "?"
 
 
 class _Ways:
@@ -127,26 +147,13 @@ def _whole(query: exp.Query) -> exp.Query:
 
 def _beside(item: exp.Expr, select: exp.Select) -> list[exp.Expr] | None:
     """Return the items at the place of one in all branches of its set operation; None where places are not known."""
-    lists = list(_lists(_whole(select)))
+    lists = list(lists_of(_whole(select)))
     if len(lists) == 1:
         return [item]
-    are_as_long = all(len(values) == len(select.expressions) for values in lists)
-    if not are_as_long or any(value.is_star for values in lists for value in values):
+    if not are_placed(lists):
         return None
     place = next(i for i, value in enumerate(select.expressions) if value is item)
     return [values[place] for values in lists]
-
-
-def _lists(query: exp.Expr) -> Iterator[list[exp.Expr]]:
-    """Yield the lists of all branches of a query; an empty one where places mean nothing."""
-    match query:
-        case exp.SetOperation():
-            for branch in (query.left, query.right):
-                yield from [[]] if query.args.get("by_name") else _lists(branch)
-        case exp.Subquery():
-            yield from _lists(query.this)
-        case _:
-            yield query.expressions
 
 
 def _has_readers_by_name(query: exp.Query) -> bool:

@@ -49,7 +49,7 @@ class Offered:
             self.relations | frozenset({alias, *others} - {""}),
             self.is_all,
             self.qualified | {(alias, column) for column in self.columns},
-            (self.whole | frozenset({alias} if self.is_all else ())) - others,
+            (self.whole | frozenset({alias} if self.is_all and _FIELDS not in self.columns else ())) - others,
         )
 
     def has(self, column: exp.Column) -> bool:
@@ -69,6 +69,8 @@ class Offered:
 
 
 _ANYTHING = Offered(is_all=False)
+_FIELDS = "*"
+"""Stands for the fields of a struct that a SELECT lists with `*`, among columns."""
 _SEE_ALIASES = frozenset(["expressions", "group", "having", "qualify", "order", "sort", "cluster", "distribute"])
 _CALLED_AS_COLUMNS = frozenset(["window", "session_window"])
 _EXPLODES = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter)
@@ -137,12 +139,12 @@ class NameScopes:
         """Return the columns of `*` and `t.*`; those that are renamed may have any name."""
         inner = star.this if isinstance(star, exp.Column) else star
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
-        relations = (r for r in _relations(select) if qualifier in ("", r.alias_or_name.lower()))
+        relations = [r for r in _relations(select) if qualifier in ("", r.alias_or_name.lower())]
         left_out = frozenset(
             (name.table.lower() if isinstance(name, exp.Column) else "", name.name.lower())
             for name in inner.args.get("except_") or ()
         )
-        offered = self._of_all(relations, left_out)
+        offered = self._of_all(relations, left_out) if relations else Offered(frozenset({_FIELDS}))
         is_all = offered.is_all and not (inner.args.get("rename") or inner.args.get("replace"))
         return Offered(offered.columns, is_all=is_all)
 

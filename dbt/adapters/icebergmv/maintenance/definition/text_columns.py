@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from sqlglot import exp
 from sqlglot.tokens import Token
@@ -18,8 +18,8 @@ KEEP_TYPE = (exp.Paren, exp.Alias, exp.Window, exp.Filter, exp.Min, exp.Max)
 """What gives a value of the type of another one."""
 _TEXT = re.compile(r"(string|varchar|char)\b(?!.*[<:])", re.IGNORECASE)
 _TEXTS = frozenset([exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR])
-_NAMED_BY_THEMSELVES = frozenset(["col", "pos", "key", "value", "id"])
-"""Names that Spark gives to columns of generators and of range()."""
+_NAMED_BY_THEMSELVES = re.compile(r"(col\d*|pos|key|value|id)$")
+"""Names that Spark gives to columns of generators, of VALUES and of range()."""
 _EXPLODES = frozenset(["explode", "explode_outer", "posexplode", "posexplode_outer"])
 
 
@@ -34,16 +34,16 @@ class TextColumns:
         for column in (column for table in tables for column in table or ()):
             self._types.setdefault(column.name.lower(), set()).add(column.type or "")
         self._made: dict[str, list[exp.Expr]] = {}
-        for alias in nodes.of(exp.Alias):
-            if not is_column_named(alias.alias, alias.this):
-                self._made.setdefault(alias.alias.lower(), []).append(alias.this)
+        for name, value in _named(nodes):
+            if not is_column_named(name, value):
+                self._made.setdefault(name.lower(), []).append(value)
         self._others = self._names_of_others(nodes)
         of_fields = {*self._types, *self._made, *self._others}
-        columns = nodes.of(exp.Column)
-        self._others |= {c.name.lower() for c in columns if c.table.lower() in of_fields}
+        fields = [c for c in nodes.of(exp.Column) if any(part.name.lower() in of_fields for part in c.parts[:-1])]
+        self._others |= {field.name.lower() for field in fields}
         self._others |= {dot.expression.name.lower() for dot in nodes.of(exp.Dot)}
-        names_are_shown = not any(c.is_star and c.table.lower() in of_fields for c in columns)
-        self._is_known = None not in tables and names_are_shown and not self._has_columns_of_no_name(nodes)
+        are_hidden = any(field.is_star for field in fields) or self._has_columns_of_no_name(nodes)
+        self._is_known = None not in tables and not are_hidden
 
     def is_text(self, value: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
         """Return whether a value surely is a text, a binary or NULL; `seen` are the names on the way to it."""
@@ -63,8 +63,10 @@ class TextColumns:
         return isinstance(value, exp.Func) and known_of(self._name(value)).always_text
 
     def _is_text_column(self, column: exp.Column, seen: frozenset[str]) -> bool:
-        name, of = column.name.lower(), column.table.lower()
-        if not self._is_known or name in self._others or of in self._types or of in self._made:
+        name, around = column.name.lower(), {part.name.lower() for part in column.parts[:-1]}
+        if not self._is_known or name in self._others or _NAMED_BY_THEMSELVES.match(name):
+            return False
+        if around & {*self._types, *self._made}:
             return False
         types, made = self._types.get(name, ()), () if name in seen else self._made.get(name, ())
         if not types and name not in self._made:
@@ -77,7 +79,9 @@ class TextColumns:
     def _has_columns_of_no_name(self, nodes: Nodes) -> bool:
         """Return whether there are columns whose names neither the text nor a table shows."""
         generators = {self._name(call) for call in nodes.of(exp.Func)} - _EXPLODES
-        return nodes.have(exp.Pivot) or any(known_of(name).generator for name in generators)
+        placed = [list(lists_of(union)) for union in _read_unions(nodes) if not union.args.get("by_name")]
+        is_unplaced = not all(map(are_placed, placed))
+        return is_unplaced or nodes.have(exp.Pivot) or any(known_of(name).generator for name in generators)
 
     def _names_of_others(self, nodes: Nodes) -> set[str]:
         """Return the names of columns, fields and arguments of which no type is known."""
@@ -86,4 +90,40 @@ class TextColumns:
         renamed = {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
         generated = {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
         arguments = {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
-        return fields | renamed | generated | arguments | _NAMED_BY_THEMSELVES
+        return fields | renamed | generated | arguments
+
+
+def lists_of(query: exp.Expr) -> Iterator[list[exp.Expr]]:
+    """Yield the lists of all branches of a query; an empty one where places mean nothing."""
+    match query:
+        case exp.SetOperation():
+            for branch in (query.left, query.right):
+                yield from [[]] if query.args.get("by_name") else lists_of(branch)
+        case exp.Subquery():
+            yield from lists_of(query.this)
+        case _:
+            yield query.expressions
+
+
+def are_placed(lists: Sequence[list[exp.Expr]]) -> bool:
+    """Return whether the items at each place of the lists of a set operation are known."""
+    are_as_long = all(len(values) == len(lists[0]) for values in lists)
+    return bool(lists[0]) and are_as_long and not any(value.is_star for values in lists for value in values)
+
+
+def _named(nodes: Nodes) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield what has a name: an alias, an item that Spark names by a column in it, and what gets one type with it."""
+    for alias in nodes.of(exp.Alias):
+        yield alias.alias, alias.this
+    for select in nodes.of(exp.Select):
+        yield from ((item.output_name, item) for item in select.expressions if isinstance(item, exp.Cast))
+    for union in _read_unions(nodes):
+        first, *others = lists_of(union)
+        for values in others:
+            yield from zip((item.output_name for item in first), values, strict=False)
+
+
+def _read_unions(nodes: Nodes) -> list[exp.SetOperation]:
+    """Return the set operations whose columns something in the text reads."""
+    unions = nodes.of(exp.SetOperation)
+    return [u for u in unions if u.args.get("order") or u.find_ancestor(exp.Select, exp.CTE) is not None]
