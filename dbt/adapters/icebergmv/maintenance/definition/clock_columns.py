@@ -12,10 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import is_aggregate, is_generator
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import is_of_one_row
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import written_name

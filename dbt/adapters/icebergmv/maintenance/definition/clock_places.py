@@ -13,13 +13,13 @@ from itertools import product
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, names_in, token_at
 from dbt.adapters.icebergmv.maintenance.definition.clock import ClockCall, clock_calls, clock_nodes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import is_column_named
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import terms_with
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 
 _COMPARISONS = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between),

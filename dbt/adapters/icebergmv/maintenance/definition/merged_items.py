@@ -12,6 +12,7 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import is_aggregate, is_generator
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     Span,
     closing,
@@ -33,8 +34,6 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, means, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.row_states import Argument, argument_of, magnitude_of, ungrouped
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped
 from dbt.adapters.icebergmv.maintenance.definition.select_items import item_of, select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of

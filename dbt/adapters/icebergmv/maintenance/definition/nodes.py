@@ -36,6 +36,14 @@ def own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
     return expression.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
+def own_windows(select: exp.Select, clauses: Iterable[str]) -> Iterator[exp.Window]:
+    """Yield the windows of the list of a SELECT and of some of its clauses, without those of queries in them."""
+    for place in (*select.expressions, *map(select.args.get, clauses)):
+        for window in place.find_all(exp.Window) if place is not None else ():
+            if window.find_ancestor(exp.Query) is select:
+                yield window
+
+
 def choices_of(expression: exp.Expr) -> list[exp.Expr]:
     """Return the values of which CASE, IF, or a function such as coalesce gives one."""
     match expression:

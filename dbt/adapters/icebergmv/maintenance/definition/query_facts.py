@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, own_nodes
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 
 
 def is_joined_by_where(select: exp.Select) -> bool:

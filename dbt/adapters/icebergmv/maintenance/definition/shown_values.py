@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import aggregates_all_rows, is_generator
 from dbt.adapters.icebergmv.maintenance.definition.order_dependence import (
     COLLATION,
     dependence_of,
@@ -27,8 +28,6 @@ from dbt.adapters.icebergmv.maintenance.definition.order_dependence import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.rules.findings import OnlyShown
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order, is_dependent
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes

@@ -16,6 +16,7 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import is_aggregate, is_generator
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import is_read_by_name, reads_by_name
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
@@ -26,8 +27,6 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     hash_of_tokens,
     parse,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 
 _END_OF_ITEM = Token(TokenType.COMMA, ",")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.clauses import span_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_query
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name

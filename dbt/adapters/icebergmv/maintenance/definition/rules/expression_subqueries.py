@@ -13,6 +13,11 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+    has_grouping_sets,
+    is_aggregate,
+    is_generator,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     filtered,
     filtered_by,
@@ -27,8 +32,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (

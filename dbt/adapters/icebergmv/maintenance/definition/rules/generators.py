@@ -8,14 +8,6 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot, Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
-
-
-def is_generator(expression: exp.Expr) -> bool:
-    """Return whether the expression, or one inside it, gives several rows."""
-    if expression.find(exp.UDTF):
-        return True
-    return any(known_of(written_name(call)).generator for call in expression.find_all(exp.Func))
 
 
 def generated_names(expression: exp.Expr) -> list[str] | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+    ANALYTIC_ARGUMENTS,
+    ANALYTICS,
+    is_aggregate_call,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
-
-_ANALYTICS = (exp.GroupingSets, exp.Rollup, exp.Cube)
-_ANALYTIC_ARGUMENTS = ("grouping_sets", "rollup", "cube")
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
     if group is None:
         return None
     if group.args.get("all"):
-        return Grouping(tuple(e for e in select.expressions if not any(map(_is_aggregate_call, e.walk()))))
-    plain = [e for e in group.expressions if not isinstance(e, _ANALYTICS)]
+        return Grouping(tuple(e for e in select.expressions if not any(map(is_aggregate_call, e.walk()))))
+    plain = [e for e in group.expressions if not isinstance(e, ANALYTICS)]
     if group.args.get("rollup") or group.args.get("cube") or group.args.get("totals"):
         return Grouping((), tuple(_resolved(e, select, names) for e in _members_of_all(group)))
     # In `GROUP BY a, b GROUPING SETS (...)` the sets alone say what is grouped.
@@ -104,14 +104,14 @@ def _written_sets(group: exp.Group) -> list[list[exp.Expr]] | None:
     Of ROLLUP and CUBE that is the list of everything, as each set is another choice of its elements.
     """
     with_words = [s for a in ("rollup", "cube") for s in _listed(group.args.get(a))]
-    analytics = [e for e in group.expressions if isinstance(e, _ANALYTICS)]
+    analytics = [e for e in group.expressions if isinstance(e, ANALYTICS)]
     plain = [e for e in group.expressions if e not in analytics]
     if group.args.get("totals") or group.args.get("grouping_sets") or len(with_words) + len(analytics) != 1:
         return None
     if with_words:
         return None if with_words[0].expressions or not plain else [plain]
     elements = [*analytics[0].expressions]
-    if any(e.find(*_ANALYTICS) for e in elements):
+    if any(e.find(*ANALYTICS) for e in elements):
         return None
     if isinstance(analytics[0], exp.GroupingSets):
         return [[*plain, *_members(e)] for e in elements]
@@ -150,34 +150,6 @@ def _is_same(item: exp.Expr, key: exp.Expr, names: Names) -> bool:
     return item == key
 
 
-def has_grouping_sets(group: exp.Group) -> bool:
-    """Return whether a GROUP BY has several grouping sets, in any of the forms that Spark knows."""
-    return group.find(*_ANALYTICS) is not None or any(group.args.get(a) for a in (*_ANALYTIC_ARGUMENTS, "totals"))
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """Return whether a node is a call of one of Spark's aggregate functions; over a window it is none."""
-    call, place = node, node.parent
-    while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        call, place = place, place.parent
-    is_over = isinstance(place, exp.Window) and place.this is call
-    return not is_over and _is_aggregate_call(node)
-
-
-def _is_aggregate_call(node: exp.Expr) -> bool:
-    """Return whether a node calls an aggregate function, be it one that the parser does not know as such."""
-    return isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and known_of(written_name(node)).aggregate)
-
-
-def aggregates_all_rows(select: exp.Select) -> bool:
-    """Return whether a SELECT surely makes one row of all, by an aggregate or a HAVING without GROUP BY."""
-    if select.args.get("group") is not None:
-        return False
-    items = (*select.expressions, *(select.args.get("windows") or ()))
-    nodes = (node for item in items for node in own_nodes(item))
-    return select.args.get("having") is not None or any(map(is_aggregate, nodes))
-
-
 def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
     """Return whether a key has one value in each group."""
     return key is not None and any(key.is_function_of(g) for g in groups)
@@ -191,10 +163,10 @@ def _slots(expression: exp.Expr, names: Names) -> set[int]:
 def _members_of_all(group: exp.Group) -> list[exp.Expr]:
     """Return every expression that GROUP BY names, those inside ROLLUP, CUBE and GROUPING SETS included."""
     found: list[exp.Expr] = []
-    pending = [*group.expressions, *(s for a in _ANALYTIC_ARGUMENTS for s in _listed(group.args.get(a)))]
+    pending = [*group.expressions, *(s for a in ANALYTIC_ARGUMENTS for s in _listed(group.args.get(a)))]
     while pending:
         node = pending.pop(0)
-        if isinstance(node, (*_ANALYTICS, exp.Tuple)):
+        if isinstance(node, (*ANALYTICS, exp.Tuple)):
             pending += node.expressions
         elif isinstance(node, exp.Paren):
             pending.append(node.this)

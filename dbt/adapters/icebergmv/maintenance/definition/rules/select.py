@@ -14,6 +14,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+    aggregates_all_rows,
+    has_grouping_sets,
+    is_aggregate,
+    is_generator,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated, with_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import settled_calls
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
@@ -25,14 +31,11 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries i
 from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import generated_names, is_generator
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import generated_names
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     Grouping,
-    aggregates_all_rows,
     averaged_columns,
     grouping_of,
-    has_grouping_sets,
-    is_aggregate,
     is_kept,
     key_positions,
     named_keys,

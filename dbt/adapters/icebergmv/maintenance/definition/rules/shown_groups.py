@@ -16,10 +16,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+    aggregates_all_rows,
+    has_grouping_sets,
+)
 from dbt.adapters.icebergmv.maintenance.definition.nodes import counts_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.findings import OnlyShown
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, has_grouping_sets
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
     aggregates_all_rows,
-    grouping_of,
     has_grouping_sets,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import grouping_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, Unlisted
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence

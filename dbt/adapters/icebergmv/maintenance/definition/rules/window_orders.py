@@ -13,15 +13,14 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import aggregates_all_rows, is_generator
+from dbt.adapters.icebergmv.maintenance.definition.nodes import own_windows
 from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding, SettledCall, WindowOrder
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.rules.windows import own_windows
 from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import written_slot
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns

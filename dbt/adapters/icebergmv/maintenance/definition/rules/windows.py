@@ -7,11 +7,12 @@ the other one is made of is followed to the month and back first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import own_windows
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import Grouping
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
@@ -57,14 +58,6 @@ def windows_in_the_way(partitions: Sequence[Sequence[exp.Expr]]) -> str:
     if not frozenset.intersection(*map(frozenset, partitions)):
         return "windows that are partitioned by different columns"
     return "a window that is not partitioned by a key of it in the SELECT list"
-
-
-def own_windows(select: exp.Select, clauses: Iterable[str]) -> Iterator[exp.Window]:
-    """Yield the windows of the list of a SELECT and of some of its clauses, without those of queries in them."""
-    for place in (*select.expressions, *map(select.args.get, clauses)):
-        for window in place.find_all(exp.Window) if place is not None else ():
-            if window.find_ancestor(exp.Query) is select:
-                yield window
 
 
 def _partition_by(window: exp.Window, named: dict[str, exp.Window]) -> list[exp.Expr]:
