@@ -11,7 +11,8 @@ import pytest
 from dbt.adapters.factory import reset_adapters
 from dbt_common.behavior_flags import BehaviorFlagRendered
 
-from dbt.adapters.icebergmv.maintenance.planning import cost, last_refreshes
+from dbt.adapters.icebergmv.maintenance.planning.choice import last_refreshes
+from dbt.adapters.icebergmv.maintenance.planning.cost import cost
 from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it, settings_of_the_session

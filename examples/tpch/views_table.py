@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.asking import Known
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Inverse, OrNull
 
 HERE = Path(__file__).resolve().parent

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.refresh.statements import View, create_view
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from integration.support.lake import LakeProject
 from tests.support.shares import one_of
 

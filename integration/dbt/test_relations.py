@@ -11,7 +11,7 @@ from dbt.tests.util import run_dbt
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ViewState
 
 
 def materialized_view_properties(schema: str, snapshot_id: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dbt.adapters.icebergmv.maintenance.status.view_config import Layout
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import Layout
 from integration.randomised.tables import COLUMN_LIST, KEYS, KeyColumn, Table
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.publish import view_text
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView, inspect
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import redefined
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import redefined
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.history import BEHAVIORS, LITERAL

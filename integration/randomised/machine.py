@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import DAY, UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.operations.versions import versions_of
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import meaning_settings
 from integration.randomised import shapes
 from integration.randomised.changes import WRITES
 from integration.randomised.history import (

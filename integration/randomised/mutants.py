@@ -14,7 +14,8 @@ from pyiceberg.table.snapshots import Operation
 
 from dbt.adapters.icebergmv.maintenance.catalog import table_changes
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import changed_entries
-from dbt.adapters.icebergmv.maintenance.planning import planner, regions
+from dbt.adapters.icebergmv.maintenance.planning import regions
+from dbt.adapters.icebergmv.maintenance.planning.choice import planner
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.refresh import same_rows, statements

@@ -10,8 +10,8 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.operations import compaction, orphans, rollback, upkeep
 from dbt.adapters.icebergmv.maintenance.refresh import storage_commit
 from dbt.adapters.icebergmv.maintenance.refresh.publish import publish_as_found
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_SNAPSHOT_ID
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import state_of_snapshot
 from integration.randomised.generator import Focus
 from integration.randomised.history import Change, History, Maintain, Rollback, Sweep
 from integration.randomised.mutants import Mutant

@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.orphans import drop_orphans, loose_storage
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import STATE_KEY
 from integration.randomised.subject import World, WrongResult
 
 _LEFT, _READ, _READER = "__mv_storage__left", "__mv_storage__read", "reads_it"

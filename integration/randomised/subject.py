@@ -11,16 +11,16 @@ from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import Table as IcebergTable
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.sql.names import show
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import LIVE, stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import Layout, ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, stale_read_behavior
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
-from dbt.adapters.icebergmv.maintenance.status.view_config import Layout, ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.shapes import Shape
 

@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.parts.scans import last_execution, scanned_since
-from dbt.adapters.icebergmv.maintenance.planning import cost, write
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning import write
+from dbt.adapters.icebergmv.maintenance.planning.cost import cost
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import QuestionTexts
 from integration.support.following import CUSTOMERS, among, assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 

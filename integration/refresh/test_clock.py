@@ -17,9 +17,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv import materialized_views
-from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.session.clock import clock_of, utc_now
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import TIME_ZONE
 from integration.support.lake import LakeProject
 from integration.support.spark_settings import with_settings
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning import cost, merge_or_overwrite
+from dbt.adapters.icebergmv.maintenance.planning.choice import merge_or_overwrite
+from dbt.adapters.icebergmv.maintenance.planning.cost import cost
 from integration.support.following import Change, assert_follows, built, except_later
 from integration.support.lake import LakeProject
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges
+from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import RowChanges
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from integration.support.following import CUSTOMERS, among, assert_follows, built
 from integration.support.lake import LakeProject

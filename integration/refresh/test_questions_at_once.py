@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
-from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import Asker
 from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
 from integration.support.lake import LakeProject
 from integration.support.said import recorded

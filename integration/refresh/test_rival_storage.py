@@ -12,8 +12,8 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh import storage_commit, view_layout
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import recorded_request
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_request
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.support.dying import Dead
 from integration.support.lake import LakeProject

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import FUNCTIONS
 from integration.support.lake import LakeProject
 
-TABLE = "dbt/adapters/icebergmv/maintenance/definition/spark_functions.txt"
+TABLE = "dbt/adapters/icebergmv/maintenance/definition/syntax/spark_functions.txt"
 
 
 def test_the_table_has_every_function_of_this_spark_and_no_other(lake: LakeProject) -> None:

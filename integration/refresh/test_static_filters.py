@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.constant_values import value_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope
 from integration.support.following import Change, assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 from integration.support.said import recorded

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, found_view
 from integration.support.dying import dies_before
 from integration.support.lake import LakeProject
 from tests.support.shares import one_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import TIME_ZONE
 from integration.support.lake import LakeProject
 from integration.support.spark_settings import SPARK, with_settings
 

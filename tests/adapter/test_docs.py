@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.docs import catalog_rows, catalog_table
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ViewState
 from tests.support.lake_views import SCHEMA, add_view, view_metadata
 
 BASES = (("lake", "ns", "t"), ("lake", "ns", "a b"))

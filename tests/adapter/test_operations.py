@@ -20,7 +20,7 @@ from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv import operations
 from dbt.adapters.icebergmv.maintenance.reports import explanation
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from tests.refresh.refreshes import ORDERS, sell
 from tests.support.dry_project import DryProject
 from tests.support.shares import one_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.added_terms import add_term, edits_for_term
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression, parses_to
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.edits.added_terms import add_term, edits_for_term
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse, parse_expression, parses_to
 
 TERM = "t.v > 3"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import (
     aggregates_all_rows,
     has_grouping_sets,
     is_aggregate,
     is_aggregate_call,
     is_generator,
 )
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_query
 
 
 def select_of(sql: str) -> exp.Select:

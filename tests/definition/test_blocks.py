@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import part_of
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import part_of
 from tests.support.bases import analysed
 
 BLOCKS: dict[str, dict[str, set[str]]] = {

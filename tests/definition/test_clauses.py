@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import before_grouping, clause_of, terms_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.syntax.clauses import before_grouping, clause_of, terms_of
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conjuncts
 
 CONDITIONS = {
     "a = 1": ["a = 1"],

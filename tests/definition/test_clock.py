@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.clock import at_clock
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import at_clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
 from tests.support.analysis import analysed_in
 

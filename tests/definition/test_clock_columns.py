@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.clock import at_clock
-from dbt.adapters.icebergmv.maintenance.definition.clock_columns import listing, written_at_items
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import at_clock
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock_columns import listing, written_at_items
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
 from tests.support.rule_tables import analysed, columns_of
 
 NOW = {"date": "2026-11-22", "timestamp": "2026-11-22 10:00:00Z", "timestamp_ntz": "2026-11-22 10:00:00"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.clock_places import ClockText, clock_text
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock_places import ClockText, clock_text
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
 
 
 def places(sql: str) -> ClockText | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.clock_texts import may_be_clock
+from dbt.adapters.icebergmv.maintenance.definition.determinism.clock_texts import may_be_clock
 from tests.support.rule_tables import TABLES
 from tests.support.rule_tables import analysed as analysed_over_tables
 

@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import collected
+from dbt.adapters.icebergmv.maintenance.definition.row_order.collected_lists import collected
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_expression
 from tests.support.analysis import analysed_in
 from tests.support.bases import columns_of as columns_of_bases
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.compared_columns import compared_names
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.references.compared_columns import compared_names
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_expression
 
 
 def names_of(sql: str) -> frozenset[str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
+from dbt.adapters.icebergmv.maintenance.definition.edits.cte_copies import with_copies
 
 COPIES = {
     "SELECT * FROM t": "SELECT * FROM t",

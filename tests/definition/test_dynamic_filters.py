@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 from tests.support.rule_tables import analysed
 
 KEPT = {

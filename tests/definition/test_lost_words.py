@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import NotParsed, ParsedSql, parse
 
 JOINS = ("LEFT", "LEFT OUTER", "RIGHT", "FULL", "LEFT ANTI", "ANTI", "LEFT SEMI", "SEMI", "NATURAL", "CROSS", "")
 LOST = [

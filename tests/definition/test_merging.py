@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, KeyRead, Merging
-from dbt.adapters.icebergmv.maintenance.definition.row_states import MAGNITUDE, magnitude_of
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.merging.merged_states import Call, KeyRead, Merging
+from dbt.adapters.icebergmv.maintenance.definition.merging.row_states import MAGNITUDE, magnitude_of
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from tests.randomised.tables import COLUMN_INFOS
 from tests.support.analysis import analysed_in

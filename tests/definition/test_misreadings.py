@@ -11,16 +11,16 @@ from pyiceberg.types import DecimalType, DoubleType
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, derive_partitioning
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import NotParsed, ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from tests.support.bases import analysed
 from tests.support.condition_texts import ALIASES, CONDITIONS
 from tests.support.rule_tables import TABLES

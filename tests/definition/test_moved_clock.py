@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, at_moment
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
 from tests.support.bases import analysed, columns_of
 
 BEFORE, NOW = {"date": "2026-11-21"}, {"date": "2026-11-22"}

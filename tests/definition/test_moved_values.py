@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.moved_values import passes_once
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.asking.moved_values import passes_once
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
 from tests.support.rule_tables import analysed
 
 MAX_D = "(SELECT max(d) FROM u)"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, reach_of, scope_of
-from dbt.adapters.icebergmv.maintenance.definition.clock_places import ClockText, clock_text
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Asked, Known, reach_of, scope_of
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock_places import ClockText, clock_text
+from dbt.adapters.icebergmv.maintenance.definition.clock.moved_steps import MovedStep, asked_tree, edits_of
+from dbt.adapters.icebergmv.maintenance.definition.clock.moving_tree import MovingTree
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, at_moment
-from dbt.adapters.icebergmv.maintenance.definition.moved_steps import MovedStep, asked_tree, edits_of
-from dbt.adapters.icebergmv.maintenance.definition.moving_tree import MovingTree
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.edits.cte_copies import with_copies
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import find_references
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
 from tests.support.bases import analysed, columns_of
 from tests.support.parsed_text import characters_parsed
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_query
 from tests.support.rule_pairs import all_pairs
 
 TYPES = ((exp.Column,), (exp.Table, exp.Subquery, exp.CTE), (exp.Func,), (exp.Select,), (exp.Expr,), (exp.Pivot,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
+from dbt.adapters.icebergmv.maintenance.definition.asking.on_demand import OnDemand
 
 
 def test_a_value_is_found_out_once_and_only_when_it_is_wanted() -> None:

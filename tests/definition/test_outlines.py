@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.outlines import Outline, outline_around
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.edits.outlines import Outline, outline_around
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
 
 
 def outlined(sql: str, name: str) -> tuple[str, Outline] | None:

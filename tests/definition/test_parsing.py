@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import (
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import (
     DIALECT,
     NotParsed,
     ParsedSql,
@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     single_statement,
     tokens_of,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 from tests.support.rule_tables import analysed
 
 NOT_UNDERSTOOD = ["SELECT 'open", "SELECT (", "", "SELECT map(d) AS m FROM t", "SELECT " + "(" * 5000]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.asking.query_edits import text_edits
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Edit, EditKind
 
 
 def edited(sql: str, kind: EditKind, type_: type[exp.Expr], at: int = 0) -> str | None:

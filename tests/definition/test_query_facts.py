@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.query_facts import is_joined_by_where, needs_tables
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_query
+from dbt.adapters.icebergmv.maintenance.definition.syntax.query_facts import is_joined_by_where, needs_tables
 
 NEEDS_TABLES = {
     "SELECT id FROM t": True,

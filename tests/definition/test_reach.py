@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import splice
 from tests.support.rule_tables import analysed
 
 T = "SELECT region, sum(v) AS s FROM t GROUP BY region"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse
-from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.determinism.repeatable import Averaged, repeatable
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import NotParsed, parse
 
 TYPES: Mapping[str, list[str | None]] = {
     "k": ["string", "int"],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
-from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import MOMENTS, SUMS
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import splice
+from dbt.adapters.icebergmv.maintenance.definition.row_order.rounded_values import MOMENTS, SUMS
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import FUNCTIONS
 from tests.support.rule_tables import analysed, columns_of
 
 Q = "(SELECT id, sum(CAST(v AS double)) AS total, sum(v) AS n, max(CAST(v AS double)) AS top FROM t GROUP BY id) q"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
-from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.merging.merged_states import Merging
+from dbt.adapters.icebergmv.maintenance.definition.merging.rows_below import RowsBelow
 from tests.support.rule_tables import analysed
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable
 from tests.support.rule_tables import analysed
 
 

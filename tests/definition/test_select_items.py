@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import tokens_of
-from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import tokens_of
+from dbt.adapters.icebergmv.maintenance.definition.syntax.select_items import select_items
 from tests.support.rule_tables import analysed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import shared_texts
+from dbt.adapters.icebergmv.maintenance.definition.edits.shared_ctes import shared_texts
 from tests.support.bases import analysed
 
 PERIODS = (

@@ -9,9 +9,9 @@ from sqlglot import exp, parse_one
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, Slot, Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import groups_rows, with_joined_groups
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.row_order.shown_groups import groups_rows, with_joined_groups
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Equality, Slot, Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn, TrackedRelation
 from tests.support.bases import analysed, columns_of
 
 G = "(SELECT region, any_value(v) AS l, count(*) AS n FROM t GROUP BY region)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.shown_values import are_shown_alone
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS
+from dbt.adapters.icebergmv.maintenance.definition.row_order.shown_values import are_shown_alone
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import FUNCTIONS
 from tests.support.bases import analysed, columns_of
 
 ARGUMENTS = {

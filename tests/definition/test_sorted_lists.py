@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists
+from dbt.adapters.icebergmv.maintenance.definition.row_order.sorted_lists import SortedLists
 from tests.support.analysis import analysed_in
 
 COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("x", "a type", None), ColumnInfo("y", "double", None))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition import spark_functions
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import (
+from dbt.adapters.icebergmv.maintenance.definition.syntax import spark_functions
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import (
     FUNCTIONS,
     SparkFunction,
     known_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import splice
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference, find_references
 
 
 def references(sql: str) -> tuple[TableReference, ...]:

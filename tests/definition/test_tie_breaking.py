@@ -6,10 +6,10 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import MOST_COLUMNS
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.row_order.window_orders import MOST_COLUMNS
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
 from tests.support.analysis import analysed_in
 
 _WIDE = [(f"c{n}", "int") for n in range(MOST_COLUMNS + 3)]

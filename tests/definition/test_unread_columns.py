@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.unread_columns import hash_of_read_columns
+from dbt.adapters.icebergmv.maintenance.definition.references.unread_columns import hash_of_read_columns
 
 SAME = {
     "a column more": (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import Known
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Known
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.view_config import deterministic_functions
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import deterministic_functions
 from tests.support.rule_tables import columns_of
 
 NOT_NAMED = "{}() is a user-defined function, and deterministic_functions does not name it"

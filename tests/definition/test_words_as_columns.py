@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
 from tests.support.shares import one_of
 
 PLACES = (

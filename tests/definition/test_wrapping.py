@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
+from dbt.adapters.icebergmv.maintenance.definition.edits.wrapping import without_wrapping
 from tests.support.rule_tables import analysed
 
 TAKEN_AWAY = {

@@ -14,8 +14,8 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import Upkeep, UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import pinned_by
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, reading, sell
 from tests.support.recording_spark import RecordingSpark
 from tests.support.shares import one_of

@@ -17,8 +17,8 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
 from dbt.adapters.icebergmv.maintenance.operations.orphans_text import orphans_text
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_KEY, STORAGE_OF, STORAGE_UUID
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_KEY, STORAGE_OF, STORAGE_UUID
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import STATE_KEY
 from tests.support.filed_lake import FiledLake
 from tests.support.recording_spark import RecordingSpark
 

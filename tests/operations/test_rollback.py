@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import outlook
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import COUNTED, ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
 from tests.support.recording_spark import SETTINGS, RecordingSpark

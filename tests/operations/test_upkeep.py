@@ -24,10 +24,10 @@ from dbt.adapters.icebergmv.maintenance.operations.small_files import FileCounts
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import Upkeep, UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.operations.upkeep_text import upkeep_text
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import keep_versions
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
 from tests.support.metadata_tables import MetadataTable, file_of

@@ -12,8 +12,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import Upkeep, UpkeepOptions, upkeep
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, found_view
 from tests.refresh.refreshes import ROWS, VIEW, Stage, sell
 from tests.support.recording_spark import RecordingSpark, committed_as
 

@@ -8,16 +8,16 @@ from math import inf
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.cost import nearly_all_keys
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import nearly_all_keys
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import TOO_DEAR, NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from tests.support.asked import OneTable, of_itself
 from tests.support.bases import analysed, change, partition_rows, sized, status

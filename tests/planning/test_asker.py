@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
-from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import Asker, one_by_one
 
 Rows = list[list[object]]
 THREADS = 2

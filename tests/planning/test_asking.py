@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, as_far_as_it_pays, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import asking_pays, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, as_far_as_it_pays, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from tests.support.asked import of_itself
 from tests.support.bases import analysed, change, partition_rows, sized, status

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, clock_to_ask, references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, clock_to_ask, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.support.bases import analysed, base_status, change, columns_of, partition_rows, status
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import references_to_ask, references_to_filter
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_ask, references_to_filter
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
 from tests.support.bases import analysed, change, partition_rows, sized, status, two_tables
 
 JOINED = analysed("SELECT t.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id WHERE u.region = 'x' GROUP BY t.region")

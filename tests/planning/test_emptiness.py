@@ -7,9 +7,9 @@ from math import inf
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.emptiness import Blocks
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.emptiness import Blocks
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import QuestionTexts
 from tests.support.asked import OneTable
 from tests.support.bases import analysed, change, partition_rows, sized, status
 

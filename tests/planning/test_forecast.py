@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.considered import considered
 from dbt.adapters.icebergmv.maintenance.planning.forecast import (
     Forecast,
@@ -14,9 +15,8 @@ from dbt.adapters.icebergmv.maintenance.planning.forecast import (
     references_worth_listing,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.support.bases import analysed, change, sized, status
 

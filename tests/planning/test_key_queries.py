@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import (
     MOST_COLLECTED,
     MOST_KEYS,
     MOST_OF_ONE,
@@ -17,7 +18,6 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     ask,
     too_many,
 )
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 
 ID, DAY, REGION, BRANCH = (Column(name, "int") for name in ("id", "day", "region", "branch"))

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
+from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import (
     Effort,
     after_failing,
     effort_so_far,
@@ -19,13 +18,14 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     merge_without_question,
     streaks_after,
 )
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import FullRefresh
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import FullRefresh
+from dbt.adapters.icebergmv.maintenance.status.recorded.streaks import Part, Streak, Streaks
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.streaks import Part, Streak, Streaks
 from tests.support.bases import analysed, change, partition_rows, sized, status
 
 BY_REGION = analysed("SELECT region, median(v) AS m FROM t GROUP BY region")

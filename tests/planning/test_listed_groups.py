@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.listed_groups import MOST_GROUPS, GroupListing, query_of_listed
+from dbt.adapters.icebergmv.maintenance.planning.answers.listed_groups import MOST_GROUPS, GroupListing, query_of_listed
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.plan import ListedGroups, Merge, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_ask
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.support.bare_tables import bare_table
 from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized, status
 from tests.support.stub_catalog import StubCatalog

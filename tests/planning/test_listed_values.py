@@ -10,21 +10,21 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableVersion
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.cost import is_rough
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, references_to_ask, references_to_list
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import is_rough
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Merge, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows, compared_rows
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask, references_to_list
+from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import changed_rows, compared_rows
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.listed_values import Listing
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
-from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
 from tests.support.bases import analysed, change, partition_rows, sized, status, two_tables
 
 BY_REGION = analysed("SELECT u.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")

@@ -10,8 +10,8 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.errors import SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed, rows_of
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import columns_of_definition
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import columns_of_definition
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import NotListed, rows_of
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.spark.errors import ServerLost
 from tests.refresh.refreshes import Model, Stage

@@ -17,22 +17,32 @@ from pyiceberg.types import DoubleType, IcebergType, LongType, NestedField
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE, is_hidden
-from dbt.adapters.icebergmv.maintenance.planning import cost
-from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
-from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_DEAR, ask, too_many, values_of
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
+from dbt.adapters.icebergmv.maintenance.planning.choice.deltas import signed_deltas
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import cost
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import changed_nearly_everywhere, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled, is_sent_to_every_task
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import can_merge
+from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import (
+    are_few,
+    can_be_cancelled,
+    is_sent_to_every_task,
+)
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import (
+    MOST_KEYS,
+    TOO_DEAR,
+    ask,
+    too_many,
+    values_of,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
-from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.recorded.hidden_columns import shown
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
 from tests.support.bare_tables import bare_table
 from tests.support.bases import analysed, base_status, change, partition_rows, sized, status
 

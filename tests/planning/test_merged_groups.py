@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dbt.adapters.icebergmv.maintenance.planning.delta_queries import SignedQuery
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups, can_merge
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.queries.delta_queries import SignedQuery
+from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import MergedGroups, can_merge
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from tests.randomised.tables import COLUMN_INFOS
 from tests.support.analysis import analysed_in
 

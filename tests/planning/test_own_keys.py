@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS
-from dbt.adapters.icebergmv.maintenance.planning.own_keys import FollowedColumns, join_keys
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import MOST_KEYS
+from dbt.adapters.icebergmv.maintenance.planning.questions.own_keys import FollowedColumns, join_keys
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from tests.support.asked import OneTable
 from tests.support.bases import analysed, change, partition_rows, sized, status

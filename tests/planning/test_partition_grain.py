@@ -11,7 +11,7 @@ from pyiceberg.transforms import DayTransform, MonthTransform, Transform, YearTr
 from pyiceberg.types import DateType, IcebergType, TimestampType
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
-from dbt.adapters.icebergmv.maintenance.planning.partition_grain import Grain, filled_grains, stays_coarser
+from dbt.adapters.icebergmv.maintenance.planning.cost.partition_grain import Grain, filled_grains, stays_coarser
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
 
 FIRST = (date(2023, 1, 1) - date(1970, 1, 1)).days

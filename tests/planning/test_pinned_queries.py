@@ -14,10 +14,10 @@ from pyiceberg.types import (
 )
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query, read_appended
+from dbt.adapters.icebergmv.maintenance.planning.queries.pinned_queries import pinned_query, read_appended
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.support.analysis import analysed_in
 from tests.support.bare_tables import bare_table
 from tests.support.stub_catalog import StubCatalog

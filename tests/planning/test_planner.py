@@ -8,14 +8,14 @@ from typing import Literal
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import TOO_LATE
 from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
 from tests.support.bases import analysed, base_status, change, partition_rows, status
 
 BY_DAY = [("day", "ts")]

@@ -9,11 +9,15 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
+    ConfigurationChanges,
+    RefreshPolicy,
+    ViewConfig,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.view_config import ConfigurationChanges, RefreshPolicy, ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.support.bases import analysed, base_status, change, status
 from tests.support.stub_catalog import StubCatalog
 

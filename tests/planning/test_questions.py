@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
-from dbt.adapters.icebergmv.maintenance.planning import changed_keys
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.cost import most_seconds_asked
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_DEAR, TOO_LATE, too_many
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW, QuestionTexts
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.answers import changed_keys
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import most_seconds_asked
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import MOST_KEYS, TOO_DEAR, TOO_LATE, too_many
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import A_ROW, QuestionTexts
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.support.asked import OneTable, Tables
 from tests.support.bases import analysed, change, partition_rows, sized, status
 from tests.support.stub_catalog import StubCatalog

@@ -9,18 +9,18 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, Answer, too_many
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.answers.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, ReachedRows, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.queries.delta_queries import signed_queries
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import MOST_KEYS, Answer, too_many
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bases import analysed, change, partition_rows, sized, two_tables
 
 COUNTS = analysed("SELECT n, count(*) AS c FROM (SELECT region, count(*) AS n FROM t GROUP BY region) q GROUP BY n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
-from dbt.adapters.icebergmv.maintenance.planning.reasons import what_changed
+from dbt.adapters.icebergmv.maintenance.planning.choice.reasons import what_changed
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import NOT_UTF8, Answer
-from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.replaced_share import (
+from dbt.adapters.icebergmv.maintenance.planning.answers.replaced_share import (
     are_of_many_keys,
     full_instead,
     most_replaced,
 )
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import NOT_UTF8, Answer
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 from tests.support.bases import change, sized, status
 
 KEYS = TupleDomain.where({ColumnKey("n"): Domain.of(*range(1500))})

@@ -10,10 +10,10 @@ from pyiceberg.types import IcebergType, IntegerType, MapType, NestedField, Stri
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows
+from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import changed_rows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, IcebergSource
 from tests.support.analysis import analysed_in
 from tests.support.bare_tables import bare_table
 from tests.support.bases import base_status, change

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
-from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME, moved_rows
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.questions.scalar_values import SAME, moved_rows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from tests.support.bases import analysed, change, sized, status, two_tables
 

@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, other_columns
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column, other_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_write
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from tests.support.metadata_tables import MetadataTable

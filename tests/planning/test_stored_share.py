@@ -10,11 +10,15 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from dbt.adapters.icebergmv.maintenance.planning import stored_share
-from dbt.adapters.icebergmv.maintenance.planning.stored_share import most_within, share_within, shares_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.cost import stored_share
+from dbt.adapters.icebergmv.maintenance.planning.cost.stored_share import (
+    most_within,
+    share_within,
+    shares_within_bounds,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
 from tests.support.bases import analysed, change, sized, status
 
 NEW = change([TupleDomain.where({ColumnKey("id"): Domain.between(Range(100, 399))})], unit="file")

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.planning.plan import Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplacePartitions, ReplaceRows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.randomised.iceberg_tables import base_table, storage_table
 from tests.randomised.planners import analysed
 from tests.randomised.tables import Spec

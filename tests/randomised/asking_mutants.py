@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
-from dbt.adapters.icebergmv.maintenance.definition import moved_values
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
+from dbt.adapters.icebergmv.maintenance.definition.asking import moved_values
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Asked, Reach
+from dbt.adapters.icebergmv.maintenance.definition.asking.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.parts import Part
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW, QuestionTexts
-from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME_VALUE
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import TextEdit
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_evaluation import Run
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import A_ROW, QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.questions.scalar_values import SAME_VALUE
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Ask, Planner, answers_of, little_of

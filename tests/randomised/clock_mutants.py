@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Asked
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.clock.moved_clock import asked_of_clock
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_evaluation import Run
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner, answer_of_clock, answer_of_terms, answers_of

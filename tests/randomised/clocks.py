@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.status.clock import clock_of
-from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
+from dbt.adapters.icebergmv.maintenance.status.session.clock import clock_of
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import TIME_ZONE
 
 MOMENTS = [
     "2024-01-01T12:00:00+00:00",

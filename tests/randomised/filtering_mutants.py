@@ -7,13 +7,13 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
+from dbt.adapters.icebergmv.maintenance.definition.asking.dynamic_filters import DynamicFilter
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import StaticFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Track
-from dbt.adapters.icebergmv.maintenance.planning import dynamic_filtering
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import StaticFilter
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Track
+from dbt.adapters.icebergmv.maintenance.planning.questions import dynamic_filtering
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, wanted_of

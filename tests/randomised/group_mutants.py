@@ -7,13 +7,13 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning import reached_rows
-from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.answers import reached_rows
+from dbt.adapters.icebergmv.maintenance.planning.answers.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.queries.delta_queries import signed_queries
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import Answer
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import NOT_MERGED, can_merge
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.randomised.choices import Choices
 from tests.randomised.clocks import MOMENTS, at, clock_at, reads_clock
 from tests.randomised.database import Database, Judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import Reach
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from tests.randomised.asking_mutants import every_column, only_less, only_more, reaching, said
 from tests.randomised.mutants import Mutant, view

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceAll, ReplacePartitions, ReplaceRows, Write
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import DATE_TO_YEAR, truncate_date, truncate_timestamp

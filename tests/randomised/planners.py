@@ -14,34 +14,39 @@ from unittest.mock import patch
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Asked, Known
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
-from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
-from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
-from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
-from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
-from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.answers.listed_groups import GroupListing
+from dbt.adapters.icebergmv.maintenance.planning.answers.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh, unaffected
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import (
+    ToAsk,
+    asks_for_any_row,
+    clock_to_ask,
+    references_to_ask,
+)
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
-from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
-from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME_VALUE
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, asks_for_any_row, clock_to_ask, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions import key_queries, question_texts
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import Asker, one_by_one
+from dbt.adapters.icebergmv.maintenance.planning.questions.dynamic_filtering import DynamicFiltering
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_evaluation import LiveValues, Run, evaluated
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import MOST_OF_ONE, Answer
+from dbt.adapters.icebergmv.maintenance.planning.questions.listed_values import Listing
+from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import A_ROW
+from dbt.adapters.icebergmv.maintenance.planning.questions.scalar_values import SAME_VALUE
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange, clock_change
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, wanted_of
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, BaseTables
 from tests.randomised.database import BEFORE, OWN_FUNCTIONS
 from tests.randomised.tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 
@@ -233,7 +238,7 @@ class Planner:
         session: Session,
         live: LiveValues,
     ) -> RefreshPlan:
-        """Ask the clock, then the tables, as planning/answered_plan.py does."""
+        """Ask the clock, then the tables, as planning/answers/answered_plan.py does."""
         first = frozenset(r.index for r in definition.references if session.own_keys_first)
         questions = Questions(
             *(definition, definition.asked, session.bases, status, session.columns),

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.histories import Case, make_case, run

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from tests.support.analysis import analysed_in
 from tests.support.shares import one_of

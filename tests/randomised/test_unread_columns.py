@@ -12,7 +12,10 @@ from random import Random
 import duckdb
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.unread_columns import hash_of_read_columns, words_of_read_columns
+from dbt.adapters.icebergmv.maintenance.definition.references.unread_columns import (
+    hash_of_read_columns,
+    words_of_read_columns,
+)
 from tests.support.shares import one_of
 
 _NAMES = ("a", "b", "c", "d")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
+from dbt.adapters.icebergmv.maintenance.definition.edits.wrapping import without_wrapping
 from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.histories import make_case

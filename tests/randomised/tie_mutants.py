@@ -10,16 +10,16 @@ from unittest.mock import patch
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules import (
+from dbt.adapters.icebergmv.maintenance.definition.row_order import (
     collected_lists,
-    joins,
     order_of_rows,
     shown_groups,
+    shown_values,
     window_orders,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules import joins
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Equality, Sources
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS

@@ -7,12 +7,16 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import scope_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import scope_of
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.row_order.window_orders import (
+    is_of_rows,
+    numbers_rows,
+    settled_nodes,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows, settled_nodes
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import ParsedSql, parse
 from tests.randomised.planners import analysed
 
 MOST_ROUNDS = 5

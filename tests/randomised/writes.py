@@ -11,19 +11,19 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import stored_hidden
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite, ReachedRows
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import MOST_FILES, Write, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
 from dbt.adapters.icebergmv.maintenance.sql import key_lists, rendering
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.recorded.hidden_columns import shown
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.randomised.database import BRANCH, STORED
 
 STORED_NAME = ("lake", "ns", "stored")

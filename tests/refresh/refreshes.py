@@ -18,14 +18,14 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, LongType, NestedField, StringType
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.support.recording_spark import SETTINGS, Columns, LocalCatalog, RecordingSpark
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import VIEW, Model, Stage
 from tests.support.recording_spark import RecordingSpark

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import order_of
-from dbt.adapters.icebergmv.maintenance.status.clustering import stored_order
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import stored_order
 from tests.refresh.refreshes import COUNTED, ROWS, STORAGE, Model, Stage, sell
 
 BY_TOTAL = Model(config={"cluster_by": ("total DESC",)})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from tests.refresh.refreshes import JOINED, Model, Stage, reading, sell
 
 LEFT = Model(JOINED.sql, JOINED.columns, {"refresh_on_run": False})

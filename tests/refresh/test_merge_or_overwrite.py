@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning import cost, merge_or_overwrite, read_estimate
+from dbt.adapters.icebergmv.maintenance.planning.choice import merge_or_overwrite
+from dbt.adapters.icebergmv.maintenance.planning.cost import cost, read_estimate
 from tests.refresh.refreshes import Model, Scenario, Stage, sell
 
 INITIALS = Model(

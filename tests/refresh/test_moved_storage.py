@@ -13,8 +13,8 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, Invali
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.left_storage import LEFT_KEY
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import ORDERS, STORAGE, Model, Stage
 from tests.support.recording_spark import RecordingSpark

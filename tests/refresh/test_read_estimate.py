@@ -12,7 +12,8 @@ import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.planning import read_estimate, write
+from dbt.adapters.icebergmv.maintenance.planning import write
+from dbt.adapters.icebergmv.maintenance.planning.cost import read_estimate
 from tests.refresh.refreshes import DAYS, ORDERS, ROWS, SCENARIOS, Model, Scenario, Stage, nothing, sell
 
 Size = Callable[[Table, Table], int]

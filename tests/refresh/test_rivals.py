@@ -12,8 +12,8 @@ from pyiceberg.types import LongType
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
 from tests.support.rivals import BesideARival, Interrupted

@@ -10,8 +10,8 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import SparkLost
 from dbt.adapters.icebergmv.maintenance.refresh.same_rows import SAME_ROWS, difference_query
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_SNAPSHOT_ID
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 from tests.refresh.refreshes import COUNTED, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
 from tests.support.rivals import Interrupted

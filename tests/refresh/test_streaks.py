@@ -11,8 +11,8 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, requ
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.reports.what_if import trial
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
-from dbt.adapters.icebergmv.maintenance.status.streaks import Streak, Streaks
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.streaks import Streak, Streaks
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import COUNTED, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark

@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     inspect,
     inspect_recorded,
 )
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import DAYS, ROWS, VIEW, Change, Model, Stage, sell
 from tests.refresh.table_refreshes import Dead, dying, first_words, names, play, request, view

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import STORAGE, TOTALS_COLUMNS, VIEW, Stage
 from tests.support.recording_spark import SETTINGS, RecordingSpark

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.reports.freshness import Overdue, overdue, overdue_sql
 from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from tests.refresh.refreshes import JOINED, RANDOM, STORAGE, TABLE, VIEW, Model, Stage, employ, sell
 
 HOUR = 3600

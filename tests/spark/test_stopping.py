@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, rows_of
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import TOO_LATE, rows_of
 from dbt.adapters.icebergmv.spark.cursor import JobTags, SessionHandle
 from dbt.adapters.icebergmv.spark.stopping import stopped_at
 

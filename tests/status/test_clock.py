@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change, clock_of, utc_now
-from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange, clock_change, clock_of, utc_now
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import TIME_ZONE
 
 DATES = [
     ("UTC", "2026-11-22T23:59:59.999999+00:00", "2026-11-22"),

@@ -12,7 +12,7 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.clustering import (
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import (
     SortColumn,
     cluster_by_texts,
     parse_cluster_by,

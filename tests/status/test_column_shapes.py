@@ -6,8 +6,8 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, IntegerType, ListType, MapType, NestedField, StringType, StructType
 
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge, shape
-from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
+from dbt.adapters.icebergmv.maintenance.status.tables.column_shapes import can_bridge, shape
+from dbt.adapters.icebergmv.maintenance.status.tables.schema_change import changed_meaning
 
 
 def nested(doc: str | None, name: str = "kind", more: tuple[NestedField, ...] = ()) -> list[IcebergType]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
+from dbt.adapters.icebergmv.maintenance.status.configured.config_words import one_of
 
 WORDS = ("auto", "full")
 

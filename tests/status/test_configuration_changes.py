@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.view_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
     recorded_view_config,
     written_at_columns,
 )
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
 
 STORAGE = ("lake", "ns", "s")
 HAD = ViewConfig("h", STORAGE, tblproperties={"a": "1", "b": "2"}, settings={"tz": "UTC"})

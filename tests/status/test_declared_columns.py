@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.status.declared_columns import are_declared
+from dbt.adapters.icebergmv.maintenance.status.configured.declared_columns import are_declared
 
 COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("total", "decimal(10,2)", None))
 

@@ -9,8 +9,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.names_in_full import names_in_full
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.names_in_full import names_in_full
 from tests.support.metadata_tables import MetadataTable
 from tests.support.stub_catalog import StubCatalog
 

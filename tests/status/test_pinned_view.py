@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published, sql_hash
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import is_published, sql_hash
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from tests.refresh.refreshes import Model, Stage, reading
 
 LIVE = ("use_stitching", "use_view_query", "fail")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import (
     BaseTableState,
     ExpandedView,
     ViewState,
@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
     storage_table_of,
 )
-from dbt.adapters.icebergmv.maintenance.status.streaks import Streak
+from dbt.adapters.icebergmv.maintenance.status.recorded.streaks import Streak
 
 STATE = ViewState(
     definition="SELECT d, count(*) AS `c` -- it's\nFROM t WHERE x = '\\\\ ${y} é \U0001f600'",

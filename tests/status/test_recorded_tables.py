@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pyiceberg.types import LongType
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_query
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, read_state
-from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState, read_state
+from dbt.adapters.icebergmv.maintenance.status.tables.recorded_tables import RecordedTables
 from tests.refresh.refreshes import ROWS, Stage, sell
 
 

@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ExpandedView, ViewState
 from dbt.adapters.icebergmv.maintenance.status.same_rows_again import gives_the_same_rows
 from tests.support.metadata_tables import MetadataTable
 from tests.support.stub_catalog import StubCatalog

@@ -12,7 +12,7 @@ from pyiceberg.table import TableProperties
 from pyiceberg.table.name_mapping import create_mapping_from_schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
-from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
+from dbt.adapters.icebergmv.maintenance.status.tables.schema_change import changed_meaning
 from tests.refresh.refreshes import ORDERS, Model, Stage, sell
 from tests.support.rule_tables import analysed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings, not_understood
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import meaning_settings, not_understood
 
 VALUES = [
     "spark.sql.jsonGenerator.ignoreNullFields",

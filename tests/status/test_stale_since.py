@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, date_moved_at, utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange, date_moved_at, utc_now
 from dbt.adapters.icebergmv.maintenance.status.stale_since import looked_at, stale_since
 from tests.refresh.refreshes import COUNTED, JOINED, RANDOM, Model, Stage, employ, sell
 from tests.support.recording_spark import committed_as

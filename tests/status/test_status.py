@@ -14,12 +14,12 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, status_of, tracked_columns
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.support.analysis import analysed_in
 from tests.support.metadata_tables import UUID_OF_TABLE, MetadataTable, bounds, file_of
 

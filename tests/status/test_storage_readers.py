@@ -9,8 +9,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_UUID
-from dbt.adapters.icebergmv.maintenance.status.storage_readers import may_be_read, view_stored_in
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_UUID
+from dbt.adapters.icebergmv.maintenance.status.recorded.storage_readers import may_be_read, view_stored_in
 from tests.support.filed_lake import FiledLake
 from tests.support.lake_views import add_view, view_metadata
 

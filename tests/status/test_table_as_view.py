@@ -15,14 +15,14 @@ from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF, ViewState, read_state
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_OF, ViewState, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import (
     STATE_KEY,
     state_of_snapshot,
     state_text,
     text_below_a_view,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import (
     TableView,
     build_properties,
     found_view,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span, time_span
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import ago, span, time_span
 
 
 @pytest.mark.parametrize(

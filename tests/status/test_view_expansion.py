@@ -19,12 +19,12 @@ from pyiceberg.types import DateType, IntegerType, LongType, NestedField, String
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import DEPTH_LIMIT, ExpandedSql, expand, redefined
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ExpandedView, ViewState
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import DEPTH_LIMIT, ExpandedSql, expand, redefined
 from tests.support.analysis import analysed_in
 from tests.support.stub_catalog import StubCatalog
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from pyiceberg.types import DateType, IcebergType, IntegerType, LongType, StringType, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.stitching import time_ranges
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import (
     KeyColumn,

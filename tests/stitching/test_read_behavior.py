@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import (
     DEFINITION_BELOW_ROWS,
     definition_below_rows,
     stale_read_behavior,

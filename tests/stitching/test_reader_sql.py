@@ -21,17 +21,17 @@ from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import drop_unneeded_branches, new_branch_name
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash, view_query
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan, read_text
 from tests.support.stub_catalog import StubCatalog

@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small, pays_to_prune
 from tests.support.bare_tables import bare_table

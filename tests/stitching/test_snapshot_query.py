@@ -27,20 +27,20 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable, StateUnreadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.sql.complement import complement, outside
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
-from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded.qualified_definition import definition_in_full
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ExpandedView, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import stitched_query
 from tests.support.analysis import analysed_in

@@ -13,7 +13,7 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.time_ranges import cuts
 from tests.support.metadata_tables import UUID_OF_TABLE, MetadataTable, file_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.asking import Known
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
 
 
 def analysed_in(

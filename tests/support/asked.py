@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, BaseTables
 from tests.support.bases import analysed
 from tests.support.stub_catalog import StubCatalog
 

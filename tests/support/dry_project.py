@@ -16,14 +16,14 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import Layout, ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
-from dbt.adapters.icebergmv.maintenance.status.view_config import Layout, ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import meaning_settings
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.spark.settings import spark_conf
 from tests.support.filed_lake import FiledLake

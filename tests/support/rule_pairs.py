@@ -14,7 +14,7 @@ from typing import Literal, cast, get_args
 
 from dbt.adapters.icebergmv.maintenance import definition
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 
 Section = Literal["tracks", "other time zone", "refusals", "invalid"]
 FIXTURES = Path(__file__).parents[1] / "definition"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
 from tests.support.analysis import analysed_in
 
 TABLES = {

@@ -23,11 +23,11 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, 
 from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Recorded, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import recorded_request
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import refresh_policy as known_policy
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_request
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
-from dbt.adapters.icebergmv.maintenance.status.view_config import refresh_policy as known_policy
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.session_lake import check_no_cache, on_lake, parsed_view, settings_of_refresh
 

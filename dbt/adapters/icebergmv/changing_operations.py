@@ -21,8 +21,8 @@ from dbt.adapters.icebergmv.maintenance.operations.versions import versions_of
 from dbt.adapters.icebergmv.maintenance.operations.versions_text import rolled_back_text, versions_text
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.config_words import one_of, true_or_false
-from dbt.adapters.icebergmv.maintenance.status.time_spans import seconds_of
+from dbt.adapters.icebergmv.maintenance.status.configured.config_words import one_of, true_or_false
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import seconds_of
 from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
     is_wanted,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.status.declared_columns import Declared, are_declared
+from dbt.adapters.icebergmv.maintenance.status.configured.declared_columns import Declared, are_declared
 
 
 def declared_columns(model: Mapping[str, Any]) -> Declared | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
-from dbt.adapters.icebergmv.maintenance.status.time_spans import count
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import count
 from dbt.adapters.icebergmv.reader_choice import ChosenReader
 
 OLD_JDBC = "the catalog {} has no views: its jdbc.schema-version is V0. Upgrade it to V1."

@@ -14,8 +14,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_tab
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import OWNER_KEY, ViewState, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import table_as_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import OWNER_KEY, ViewState, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import table_as_view
 from dbt.adapters.icebergmv.warning import warn
 
 Row = dict[str, Any]

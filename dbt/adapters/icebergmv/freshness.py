@@ -11,8 +11,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, table_as_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, table_as_view
 
 
 def last_modified(reader: CatalogReader, schema: str, name: str) -> datetime | None:

@@ -16,8 +16,8 @@ from dbt.adapters.icebergmv.maintenance.operations.rightness import wrong_rows_q
 from dbt.adapters.icebergmv.maintenance.reports.freshness import Overdue, overdue, overdue_sql
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
-from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import time_span
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import meaning_settings
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials

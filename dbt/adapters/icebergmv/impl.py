@@ -48,7 +48,7 @@ from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, TableNot
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
 from dbt.adapters.icebergmv.operations import OperationsMixin
 from dbt.adapters.icebergmv.python_models import run_model

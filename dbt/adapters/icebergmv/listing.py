@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_tab
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import (
     PREFIX,
     is_materialized_view,
     is_storage_table,
@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     storage_table_of,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import (
     TableView,
     found_view,
     is_view_table,

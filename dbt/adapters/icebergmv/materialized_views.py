@@ -18,8 +18,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
 from dbt.adapters.icebergmv.debug import OLD_JDBC, without_views
 from dbt.adapters.icebergmv.invocation import partial_inputs
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import (
     CatalogUnavailable,
     InvalidConfig,
@@ -30,8 +30,6 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.clustering import cluster_by_texts
-from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import (
     MEND,
     Decision,
@@ -40,18 +38,17 @@ from dbt.adapters.icebergmv.maintenance.status.configuration_change import (
     why_left,
     why_refused,
 )
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
-from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import cluster_by_texts
+from dbt.adapters.icebergmv.maintenance.status.configured.config_words import true_or_false
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import (
     StaleReadBehavior,
     definition_below_rows,
     stale_read_behavior,
     staleness_window,
 )
-from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
-from dbt.adapters.icebergmv.maintenance.status.view_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import time_span
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
     Layout,
     ViewConfig,
     deterministic_functions,
@@ -60,6 +57,9 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     refresh_policy,
     written_at_columns,
 )
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import ESCAPED_LITERALS, meaning_settings
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.progress import Progress, stage_of
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of

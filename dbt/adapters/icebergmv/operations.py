@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.contract import declared_columns
 from dbt.adapters.icebergmv.garbage import seldom_collected
 from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
-from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import (
     CatalogUnavailable,
     InvalidConfig,
@@ -32,11 +32,11 @@ from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, Unread, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_select
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import is_view_table
+from dbt.adapters.icebergmv.maintenance.status.configured.config_words import one_of
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import recorded_select
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import is_materialized_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import is_view_table
 from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
     ProjectModel,
@@ -56,7 +56,7 @@ from dbt.adapters.icebergmv.run_operation import FORMATS, operation
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-    from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
+    from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
 
 Report = TypeVar("Report")
 _GONE = "no model of this project has its name: dbt leaves it as it is; drop it, or ignore it"

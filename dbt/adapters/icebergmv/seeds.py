@@ -21,13 +21,13 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
-from dbt.adapters.icebergmv.maintenance.status.session_settings import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import (
     lets_rows_aside,
     meaning_settings,
     rows_go_aside,
 )
+from dbt.adapters.icebergmv.maintenance.status.tables.column_shapes import shape
 from dbt.adapters.icebergmv.spark.seed_values import literal
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, Invali
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import SHOW_SETTINGS
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import meaning_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,15 +18,15 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.clustering import cluster_by_texts
-from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import cluster_by_texts
+from dbt.adapters.icebergmv.maintenance.status.configured.config_words import true_or_false
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import (
     definition_below_rows,
     stale_read_behavior,
     staleness_window,
 )
-from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
-from dbt.adapters.icebergmv.maintenance.status.view_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import time_span
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
     deterministic_functions,
     keep_versions,
     layout,

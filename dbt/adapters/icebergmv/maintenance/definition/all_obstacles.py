@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import aggregates_all_rows, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import (
+    aggregates_all_rows,
+    is_aggregate,
+)
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import own_nodes
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 

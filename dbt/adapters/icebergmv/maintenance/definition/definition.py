@@ -14,44 +14,44 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
-from dbt.adapters.icebergmv.maintenance.definition.clock import CLOCK_TYPES, Clock, at_clock
-from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full, reads_by_shape
-from dbt.adapters.icebergmv.maintenance.definition.determinism import volatility
-from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter, dynamic_filters
-from dbt.adapters.icebergmv.maintenance.definition.group_keys import GroupKeys, group_keys
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Asked, Known, asked, scope_of
+from dbt.adapters.icebergmv.maintenance.definition.asking.dynamic_filters import DynamicFilter, dynamic_filters
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import CLOCK_TYPES, Clock, at_clock
+from dbt.adapters.icebergmv.maintenance.definition.clock.moved_clock import asked_of_clock
+from dbt.adapters.icebergmv.maintenance.definition.determinism.ansi_mode import ansi_matters, reads_unnamed
+from dbt.adapters.icebergmv.maintenance.definition.determinism.determinism import volatility
+from dbt.adapters.icebergmv.maintenance.definition.determinism.user_functions import calls_user_functions
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
-from dbt.adapters.icebergmv.maintenance.definition.merged_items import called_aggregates
-from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
-from dbt.adapters.icebergmv.maintenance.definition.merging import additive_by_index, merging_of
-from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.query_facts import is_joined_by_where, needs_tables
-from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
-from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter, StaticFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    TrackedColumn,
-    TrackedRelation,
-    Unlisted,
-)
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
-from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+from dbt.adapters.icebergmv.maintenance.definition.merging.group_keys import GroupKeys, group_keys
+from dbt.adapters.icebergmv.maintenance.definition.merging.merged_items import called_aggregates
+from dbt.adapters.icebergmv.maintenance.definition.merging.merged_states import Merging
+from dbt.adapters.icebergmv.maintenance.definition.merging.merging import additive_by_index, merging_of
+from dbt.adapters.icebergmv.maintenance.definition.merging.rows_below import RowsBelow
+from dbt.adapters.icebergmv.maintenance.definition.references.column_lists import read_in_full, reads_by_shape
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import (
     References,
     TableReference,
     find_references,
     names_schema,
 )
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
-from dbt.adapters.icebergmv.maintenance.definition.tie_breaking import tie_breaking
-from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
-from dbt.adapters.icebergmv.maintenance.definition.user_functions import calls_user_functions
+from dbt.adapters.icebergmv.maintenance.definition.references.unread_columns import words_of_read_columns
+from dbt.adapters.icebergmv.maintenance.definition.row_order.shown_values import shown_values
+from dbt.adapters.icebergmv.maintenance.definition.row_order.sorted_lists import SortedLists, sorted_lists
+from dbt.adapters.icebergmv.maintenance.definition.row_order.tie_breaking import tie_breaking
+from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
+from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import DIALECT, NotParsed, ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.query_facts import is_joined_by_where, needs_tables
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import Filter, StaticFilter
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
+    TrackedColumn,
+    TrackedRelation,
+    Unlisted,
+)
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import end_before, from_of
-from dbt.adapters.icebergmv.maintenance.definition.clock_columns import listing
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock_columns import listing
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression, parses_to
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, Unlisted
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.syntax.clauses import end_before, from_of
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import NotParsed, parse, parse_expression, parses_to
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn, Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, OrNull
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_names
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import find_names
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import parse_query
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
@@ -25,9 +25,9 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import is_compaction
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 
 class NotCompacted(MaintenanceError):

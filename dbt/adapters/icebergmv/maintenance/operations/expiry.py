@@ -13,8 +13,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 
 
 @dataclass(frozen=True)

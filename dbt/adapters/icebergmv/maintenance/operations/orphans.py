@@ -21,15 +21,20 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import drop_with_files, staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import ago
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import (
     STORAGE_OF,
     is_storage_table,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, recorded_text, table_of_rows, writer_of
-from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows, why_needed
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import (
+    STATE_KEY,
+    recorded_text,
+    table_of_rows,
+    writer_of,
+)
+from dbt.adapters.icebergmv.maintenance.status.recorded.storage_readers import all_views, folded, knows, why_needed
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 
 _NO_OWNER = "its view is not recorded readably"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage
 from dbt.adapters.icebergmv.maintenance.reports.words import size, table
-from dbt.adapters.icebergmv.maintenance.status.time_spans import count
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import count
 
 _HEAD = ("storage table", "made for", "size", "changed", "what", "why")
 

@@ -10,22 +10,22 @@ from collections.abc import Mapping
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.edits.wrapping import without_wrapping
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
-from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable, naming
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
+from dbt.adapters.icebergmv.maintenance.planning.queries.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.status.analysis import Analysis
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import changed_settings, recorded_view_config
 from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
-from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
-from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import recorded_view, storage_found
-from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings, recorded_view_config
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
+from dbt.adapters.icebergmv.maintenance.status.recorded.qualified_definition import definition_in_full
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import recorded_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.tables.recorded_tables import RecordedTables
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import expand, redefined
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types
 
 MISSING_IN = "icebergmv_missing_in"

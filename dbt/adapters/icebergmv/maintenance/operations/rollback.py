@@ -29,9 +29,9 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot, writer_of
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import state_of_snapshot, writer_of
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 NextRefresh = Literal["from there", "full"]
 

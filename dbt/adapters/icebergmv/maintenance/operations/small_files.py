@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     partition_key,
     referenced_data_file,
 )
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 _TARGET_KEY = "write.target-file-size-bytes"
 _TARGET = 512 * 1024 * 1024

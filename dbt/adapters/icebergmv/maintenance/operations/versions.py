@@ -13,13 +13,13 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import (
     ViewState,
     is_materialized_view,
     read_state,
 )
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import state_of_snapshot
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, found_view
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dbt.adapters.icebergmv.maintenance.operations.rollback import RolledBack
 from dbt.adapters.icebergmv.maintenance.operations.versions import Version
 from dbt.adapters.icebergmv.maintenance.reports.words import table
-from dbt.adapters.icebergmv.maintenance.status.time_spans import count
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import count
 
 _HEAD = ("version", "published", "refresh", "rows", "storage snapshot", "roll back to it", "reason")
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, merge_pays
-from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas, without_what_cancels
+from dbt.adapters.icebergmv.maintenance.planning.choice.deltas import signed_deltas, without_what_cancels
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest, costs_too_much, is_untracked
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh, without_regions
+from dbt.adapters.icebergmv.maintenance.planning.choice.reasons import changes, untracked
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import merges_reached_rows
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import NEARLY_EVERYWHERE, merge_pays
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, Kind
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest, costs_too_much, is_untracked
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
-from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, untracked
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import merges_reached_rows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 Made: TypeAlias = tuple[PlanRequest, Forecast]

@@ -11,18 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK
+from dbt.adapters.icebergmv.maintenance.planning.answers.reached_rows import definition_below
+from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import (
     full_at_once,
     full_without_questions,
     merge_without_question,
 )
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import added_beside, plan_refresh, without_regions
-from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
-from dbt.adapters.icebergmv.maintenance.planning.reasons import asked_steps
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import added_beside, plan_refresh, without_regions
+from dbt.adapters.icebergmv.maintenance.planning.choice.reasons import asked_steps
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import (
     ToAsk,
     as_far_as_it_pays,
     asks_for_any_row,
@@ -33,10 +32,11 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
     references_to_list,
     replaces_reached_groups,
 )
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 Kind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full"]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by, stored_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, certain, forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
     Settled,
@@ -19,7 +20,6 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
     misfit_of,
     request_of,
 )
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.definition.clock import at_any_moment
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import at_any_moment
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import shows_longer_periods, spec_fields
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns
+from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import can_merge
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column, Columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import KEYS_KEY, keys_of_today
 from dbt.adapters.icebergmv.maintenance.status.inspection import View
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 
 STATES_KEY = f"{PREFIX}hidden-columns"
 """The property of a storage table that says what its hidden columns hold."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
+from dbt.adapters.icebergmv.maintenance.planning.answers.reached_rows import definition_below
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 
 

@@ -13,17 +13,26 @@ from math import inf
 from time import monotonic
 from typing import TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit
-from dbt.adapters.icebergmv.maintenance.planning.answered_plan import Asking, answered_plan
-from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, asker_of
-from dbt.adapters.icebergmv.maintenance.planning.cost import (
+from dbt.adapters.icebergmv.maintenance.planning.answers.answered_plan import Asking, answered_plan
+from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import (
+    Effort,
+    effort_so_far,
+    full_at_once,
+    left_out,
+)
+from dbt.adapters.icebergmv.maintenance.planning.choice.merge_or_overwrite import merging_reads_less
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.planner import plan_refresh, without_regions
+from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import references_to_filter, references_to_list
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import (
     STOPPED_AFTER,
     changed_nearly_everywhere,
     most_seconds_asked,
 )
-from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
+from dbt.adapters.icebergmv.maintenance.planning.cost.stored_share import shares_within_bounds
 from dbt.adapters.icebergmv.maintenance.planning.forecast import references_worth_listing
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
@@ -32,22 +41,19 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     wants_more,
     with_states,
 )
-from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, MOST_OF_ONE
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, effort_so_far, full_at_once, left_out
-from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
-from dbt.adapters.icebergmv.maintenance.planning.merge_or_overwrite import merging_reads_less
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import (
     Column,
     Columns,
     check_columns,
     columns_of_definition,
 )
-from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_filter, references_to_list
+from dbt.adapters.icebergmv.maintenance.planning.questions.asker import Asker, asker_of
+from dbt.adapters.icebergmv.maintenance.planning.questions.dynamic_filtering import DynamicFiltering
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_evaluation import evaluated
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import MOST_KEYS, MOST_OF_ONE
+from dbt.adapters.icebergmv.maintenance.planning.questions.listed_values import Listing
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy, ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -58,7 +64,6 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
 

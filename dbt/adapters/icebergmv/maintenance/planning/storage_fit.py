@@ -18,23 +18,23 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 )
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.kept_columns import keeps
-from dbt.adapters.icebergmv.maintenance.planning.partition_grain import (
+from dbt.adapters.icebergmv.maintenance.planning.cost.partition_grain import (
     Grain,
     filled_grains,
     stays_coarser,
     stored_grains,
 )
+from dbt.adapters.icebergmv.maintenance.planning.kept_columns import keeps
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column, describe, other_columns
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe, other_columns
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.clustering import SortColumn, parse_cluster_by
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import SortColumn, parse_cluster_by
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.column_shapes import shape
 
 PARTITIONED_OTHERWISE = "its storage table is partitioned otherwise"
 _NESTED = ("array<", "map<", "struct<", "variant", "geometry", "geography")

@@ -11,17 +11,17 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import column_types
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, stored_partitioning
-from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
-from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
-from dbt.adapters.icebergmv.maintenance.planning.listed_groups import query_of_listed
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
+from dbt.adapters.icebergmv.maintenance.planning.answers.listed_groups import query_of_listed
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import FEW_ROWS
+from dbt.adapters.icebergmv.maintenance.planning.cost.read_estimate import bytes_of
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.queries.delta_queries import appended_query, signed_queries
+from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import MergedGroups
+from dbt.adapters.icebergmv.maintenance.planning.queries.pinned_queries import (
     are_pruned_by_values,
     bases_can_prune,
     pinned_query,
 )
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.complement import outside
@@ -29,8 +29,8 @@ from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 
 @dataclass(frozen=True)

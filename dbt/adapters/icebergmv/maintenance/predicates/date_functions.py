@@ -6,8 +6,8 @@ entry is worth its while when the function is monotone and people group by it ov
 ranges follow through it, without a query, and a read between refreshes can compare it with partitions.
 
 To add one, write one `Monotone` and put it into `DATE_FUNCTIONS` (a function of one date: nothing else is to be done)
-or, for other arguments, into `STEPS` with a rule in definition/rules/projection.py. Then give its meaning on DuckDB in
-tests/support/key_steps.py. Every law test runs over `STEPS`: the order, the lower inverse, both periods, the SQL on
+or, for other arguments, into `STEPS` with a rule in definition/tracking/projection.py. Then give its meaning on DuckDB
+in tests/support/key_steps.py. Every law test runs over `STEPS`: the order, the lower inverse, both periods, the SQL on
 DuckDB and on Spark, the partitions that its values are compared with, and that the analysis finds it.
 """
 

@@ -210,7 +210,7 @@ class Computed:
     """Any deterministic expression of one column: Spark is to say what it makes of each value.
 
     `name` is the expression with `?` for the column, normalised; `text` are the pieces that the user wrote around each
-    naming of the column. Until it is evaluated (planning/key_evaluation.py) everything maps to everything.
+    naming of the column. Until it is evaluated (planning/questions/key_evaluation.py) everything maps to everything.
     """
 
     name: str

@@ -8,10 +8,10 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.refresh import table_layout, view_layout
 from dbt.adapters.icebergmv.maintenance.refresh.writing import Published
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
 
 

@@ -14,18 +14,14 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import drop_unless_read
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.clock import iso_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
     NewView,
     RefreshedView,
 )
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
-    PREFIX,
-    storage_table_of,
-    view_of_storage,
-)
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import PREFIX, storage_table_of, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.session.clock import iso_now
 
 LEFT_KEY = f"{PREFIX}left-at"
 """Table property of a storage table: when the view that it was made for left it for another one."""

@@ -23,11 +23,11 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_table import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
-from dbt.adapters.icebergmv.maintenance.status.session_settings import refuse_rows_aside
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import build_properties
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import build_properties
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import refuse_rows_aside
 
 REPLACES = f"{PREFIX}replaces"
 """Property of a table: the storage table of the layout that the view had before, which is to be dropped."""

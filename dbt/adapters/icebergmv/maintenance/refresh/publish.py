@@ -11,16 +11,13 @@ from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import out_of_th
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage, lost_race
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import LIVE, StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import VERSIONS_KEPT
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash, view_hash
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
-    PREFIX,
-    ViewState,
-)
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
-from dbt.adapters.icebergmv.maintenance.status.view_config import VERSIONS_KEPT
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import has_moved, sql_hash, view_hash
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import PREFIX, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, over_columns, read_text
 
 _BEHAVIOR_KEY = f"{PREFIX}stale-read-behavior"

@@ -9,7 +9,7 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import after_failing, streaks_after
+from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import after_failing, streaks_after
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
@@ -30,9 +30,9 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
 from dbt.adapters.icebergmv.maintenance.refresh.writing import NotMerged
-from dbt.adapters.icebergmv.maintenance.status.clock import iso
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView, inspect
-from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
+from dbt.adapters.icebergmv.maintenance.status.session.clock import iso
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 
 ATTEMPTS = 3

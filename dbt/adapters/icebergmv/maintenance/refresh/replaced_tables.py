@@ -11,12 +11,9 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
-    may_delete_files,
-    view_of_storage,
-)
-from dbt.adapters.icebergmv.maintenance.status.storage_readers import may_be_read
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import is_view_table
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import may_delete_files, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.recorded.storage_readers import may_be_read
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import is_view_table
 
 BACKUP_SUFFIX = "__dbt_backup"
 

@@ -14,14 +14,14 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
-from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES, count_partitions
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import COUNTED_FILES, count_partitions
+from dbt.adapters.icebergmv.maintenance.planning.cost.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import Changed
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import files_between
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.lake import Lake, unless_refused
-from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, leaves_out_comparison
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import that_differ
+from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import Effort, leaves_out_comparison
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import FEW_ROWS
+from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import that_differ
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, Write
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 SAME_ROWS = "every row was there already"
 

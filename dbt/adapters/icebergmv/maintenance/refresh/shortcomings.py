@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import SAID
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView
-from dbt.adapters.icebergmv.maintenance.status.view_config import SAID
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
 
 

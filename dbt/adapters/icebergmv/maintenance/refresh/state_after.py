@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.planning.cost import rows_in_all
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import streaks_after
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
+from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import streaks_after
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import rows_in_all
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
-from dbt.adapters.icebergmv.maintenance.status.clustering import SortColumn
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import SortColumn
 
 MAIN = "main"
 _FOR_EVER_DAYS = 36_500

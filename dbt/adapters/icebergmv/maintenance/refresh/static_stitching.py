@@ -20,8 +20,8 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import take_main_
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, as_written
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash
-from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import sql_hash
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import CurrentRows, current_rows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, reader_guard
 

@@ -27,8 +27,8 @@ from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_SNAPSHOT_ID
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 BRANCH_PREFIX = "icebergmv_"
 _ABANDONED_AFTER = timedelta(days=1)

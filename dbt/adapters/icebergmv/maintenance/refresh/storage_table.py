@@ -12,20 +12,20 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import Partition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import order_of, partitioning_of
 from dbt.adapters.icebergmv.maintenance.planning.write import DISTRIBUTION_KEY, Rows, query_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_float, spark_type
-from dbt.adapters.icebergmv.maintenance.status.clustering import stored_order
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import stored_order
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
-from dbt.adapters.icebergmv.maintenance.status.session_settings import refuse_rows_aside
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import refuse_rows_aside
 
 _FANOUT = "write.spark.fanout.enabled"
 _ROWS_OF_A_TASK = 1_000_000

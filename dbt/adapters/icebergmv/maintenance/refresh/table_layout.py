@@ -2,7 +2,7 @@
 
 A refresh is written on a branch, the state with the last rows of it. `fast_forward` moves main to the branch: the
 atomic point, and the compare-and-swap that lets one of two refreshers win. A table of other columns is made by one
-CREATE OR REPLACE … AS SELECT, with the state among its properties (status/table_as_view.py).
+CREATE OR REPLACE … AS SELECT, with the state among its properties (status/recorded/table_as_view.py).
 
 A view has the name that the table is to have? The table is made under another name first; then the view goes and the
 table gets its name. Between the two there is nothing under the name.
@@ -42,19 +42,19 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, inherits_a_transform, order_rows
 from dbt.adapters.icebergmv.maintenance.refresh.writing import Published, write_plan
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
-from dbt.adapters.icebergmv.maintenance.status.clock import iso_now
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, state_text
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import has_moved
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import STATE_KEY, state_text
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import (
     BUILT_KEY,
     TableView,
     found_view,
     table_as_view,
 )
+from dbt.adapters.icebergmv.maintenance.status.session.clock import iso_now
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
 
 _BEHAVIOR: StaleReadBehavior = "use_data_table"

@@ -34,13 +34,13 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 )
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
 from dbt.adapters.icebergmv.maintenance.refresh.writing import Published, write_plan
-from dbt.adapters.icebergmv.maintenance.status.clock import iso_now
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import text_below_a_view
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import has_moved
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import text_below_a_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.session.clock import iso_now
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
 
 

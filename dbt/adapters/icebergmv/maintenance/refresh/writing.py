@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, WHY_NOT
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
+from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import NOT_MERGED, WHY_NOT
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.meanwhile import check_appended
 from dbt.adapters.icebergmv.maintenance.refresh.same_rows import NOT_KNOWN, compared, concluded
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
-from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import check_session
 
 
 class NotMerged(MaintenanceError):

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacle
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Track
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Track
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, considered
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast
@@ -39,11 +39,11 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
 )
 from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, WhatIf, trial
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView, inspect, inspect_recorded
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 Verdict: TypeAlias = Literal["incremental", "partly", "full", "unknown", "error"]

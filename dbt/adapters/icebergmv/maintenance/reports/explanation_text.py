@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation import (
 )
 from dbt.adapters.icebergmv.maintenance.reports.status_text import next_words
 from dbt.adapters.icebergmv.maintenance.reports.words import aligned, listed, table
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, count
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import ago, count
 
 _IN_PART = ("append", "overwrite", "merge")
 _WORDS: dict[Verdict, str] = {

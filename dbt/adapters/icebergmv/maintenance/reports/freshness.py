@@ -11,9 +11,9 @@ from dbt.adapters.icebergmv.maintenance.errors import NotReadable, StateUnreadab
 from dbt.adapters.icebergmv.maintenance.reports.view_status import ViewStatus, stored_status
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, string_literal
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import ago, span
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 
 
 @dataclass(frozen=True)

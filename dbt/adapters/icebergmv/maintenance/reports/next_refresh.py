@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import NO_COLUMN
+from dbt.adapters.icebergmv.maintenance.definition.determinism.determinism import NO_COLUMN
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
+from dbt.adapters.icebergmv.maintenance.planning.choice.reasons import changes
+from dbt.adapters.icebergmv.maintenance.planning.cost.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, kinds_of
 from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
-from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Settled, first_plan
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange, decided, why_left, why_refused
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 

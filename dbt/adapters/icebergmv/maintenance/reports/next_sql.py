@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import pinned_definition
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import pinned_definition
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import Outlook

@@ -18,8 +18,8 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     status_of,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 
 _WITH_OTHER_COLUMNS: tuple[RefreshKind, ...] = ("append", "merge", "overwrite")
 

@@ -9,7 +9,7 @@ from typing import get_args
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh
 from dbt.adapters.icebergmv.maintenance.reports.view_status import State, ViewStatus
 from dbt.adapters.icebergmv.maintenance.reports.words import listed, size, table
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, count, span
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import ago, count, span
 
 _HEAD = ("view", "state", "refreshed", "lag", "window", "readers get", "next run")
 

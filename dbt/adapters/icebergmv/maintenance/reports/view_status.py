@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, TableNotUnderstood
-from dbt.adapters.icebergmv.maintenance.planning.reasons import counts_partitions, unknown, what_changed
+from dbt.adapters.icebergmv.maintenance.planning.choice.reasons import counts_partitions, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
     failing,
@@ -23,10 +23,11 @@ from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     rest_of,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
-from dbt.adapters.icebergmv.maintenance.status.declared_columns import Declared, are_declared
+from dbt.adapters.icebergmv.maintenance.status.configured.declared_columns import Declared, are_declared
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import LIVE, StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import count
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -35,14 +36,13 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     inspect,
     inspect_recorded,
 )
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState, is_materialized_view
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import recorded_view
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import recorded_view
-from dbt.adapters.icebergmv.maintenance.status.time_spans import count
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]

@@ -9,21 +9,21 @@ from pyiceberg.manifest import DataFileContent
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange
-from dbt.adapters.icebergmv.maintenance.planning.cost import WORTH_ASKING, is_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.choice.reasons import changes
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import WORTH_ASKING, is_within_bounds
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.foreseen import as_stored
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, misfit_of, request_of
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import derived_partitioning
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import (
     BaseTableStatus,
     MaterializedViewStatus,
     tracked_columns,
 )
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 
 _FRESH = TableChange("fresh")
 

@@ -7,14 +7,14 @@ from typing import Literal
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import Known
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Known
+from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import keys_of_today, stored_keys
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 
 _MOST_WINDOWS = 50
 
@@ -26,7 +26,7 @@ class Analysis:
     """A SELECT to analyse, its tables, what is known besides it, and what the clock says (None: nobody knows).
 
     `tie_breakers` are those by which the stored rows were numbered; None where they are computed anew. `written_at` as
-    in definition/clock_columns.py.
+    in definition/clock/clock_columns.py.
     """
 
     sql: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ConfigurationChanges
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView
-from dbt.adapters.icebergmv.maintenance.status.view_config import ConfigurationChanges
 
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 Decision: TypeAlias = Literal["go on", "leave", "refuse"]

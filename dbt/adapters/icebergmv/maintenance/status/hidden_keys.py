@@ -14,8 +14,8 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 
 KEYS_KEY = f"{PREFIX}hidden-keys"
 """The property of a storage table that holds the texts of its hidden keys (JSON)."""

@@ -12,10 +12,10 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.edits.wrapping import without_wrapping
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
-from dbt.adapters.icebergmv.maintenance.definition.unread_columns import hash_of_read_columns
-from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
+from dbt.adapters.icebergmv.maintenance.definition.references.unread_columns import hash_of_read_columns
 from dbt.adapters.icebergmv.maintenance.errors import (
     InvalidConfig,
     NotReadable,
@@ -25,13 +25,17 @@ from dbt.adapters.icebergmv.maintenance.errors import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.analysis import Analysis, KeyChoice
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
-from dbt.adapters.icebergmv.maintenance.status.clustering import parse_cluster_by
-from dbt.adapters.icebergmv.maintenance.status.names_in_full import name_in_full, names_in_full
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
+from dbt.adapters.icebergmv.maintenance.status.configured.clustering import parse_cluster_by
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest, recorded_request
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
+    ConfigurationChanges,
+    ViewConfig,
+    configuration_changes,
+    recorded_layout,
+)
 from dbt.adapters.icebergmv.maintenance.status.read_otherwise import restated
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import is_published
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import (
     STORAGE_OF,
     ExpandedView,
     ViewState,
@@ -40,19 +44,15 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
     storage_table_of,
 )
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest, recorded_request
-from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
+from dbt.adapters.icebergmv.maintenance.status.recorded.storage_readers import view_stored_in
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import TableView, found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.session.clock import clock_of, utc_now
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of, words_read
-from dbt.adapters.icebergmv.maintenance.status.storage_readers import view_stored_in
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, storage_found
-from dbt.adapters.icebergmv.maintenance.status.view_config import (
-    ConfigurationChanges,
-    ViewConfig,
-    configuration_changes,
-    recorded_layout,
-)
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import ExpandedSql, expand, redefined
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.names_in_full import name_in_full, names_in_full
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import ExpandedSql, expand, redefined
 
 
 @dataclass(frozen=True)

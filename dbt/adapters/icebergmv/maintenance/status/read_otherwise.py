@@ -20,17 +20,17 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.base_tables import as_plain_view, version_at
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import (
     BaseTableState,
     ExpandedView,
     ViewState,
     is_materialized_view,
     read_state,
 )
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import state_of_snapshot
 from dbt.adapters.icebergmv.maintenance.status.same_rows_again import gives_the_same_rows
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import hash_of_view, redefined
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import as_plain_view, version_at
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import hash_of_view, redefined
 
 _MOST_SNAPSHOTS = 20
 """So many snapshots of a storage table are looked at for the rows that were read."""

@@ -7,20 +7,20 @@ from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import naming
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, state_of, stored_of
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view, storage_found
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
-from dbt.adapters.icebergmv.maintenance.status.view_config import (
+from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import ago, span
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
     SAID,
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
 )
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, state_of, stored_of
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import expand, redefined
 
 
 @dataclass(frozen=True)

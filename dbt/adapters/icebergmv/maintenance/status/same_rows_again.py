@@ -9,11 +9,11 @@ from __future__ import annotations
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
-from dbt.adapters.icebergmv.maintenance.status.view_config import recorded_view_config
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand
+from dbt.adapters.icebergmv.maintenance.status.configured.view_config import recorded_view_config
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.tables.view_expansion import expand
 
 
 def gives_the_same_rows(catalog: CatalogReader, view: ViewState, written: ViewState) -> bool:

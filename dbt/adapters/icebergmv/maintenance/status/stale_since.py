@@ -9,9 +9,9 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.status.clock import date_moved_at
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import is_compaction
+from dbt.adapters.icebergmv.maintenance.status.session.clock import date_moved_at
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 _SKEW = timedelta(minutes=1)

@@ -9,11 +9,11 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
-from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning, read_by_other_names
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange, clock_change
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
+from dbt.adapters.icebergmv.maintenance.status.tables.schema_change import changed_meaning, read_by_other_names
 
 
 @dataclass(frozen=True)

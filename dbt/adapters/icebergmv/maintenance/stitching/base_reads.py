@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pyiceberg.types import NestedField
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_otherwise, unpushed
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import BaseFilter
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY
 

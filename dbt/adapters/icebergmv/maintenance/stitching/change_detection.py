@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, literal, qualified, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 
 CLOCK_SKEW_MS = 60_000
 """How much older than the file before it a metadata file may claim to be (org.apache.iceberg.TableMetadata)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dbt.adapters.icebergmv.maintenance.errors import naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import pinned_definition
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
     Settled,
@@ -15,14 +16,13 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
     settle,
     settle_build,
 )
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import pinned_definition
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_read
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView, as_written, inspect_recorded
-from dbt.adapters.icebergmv.maintenance.status.session_settings import check_reader
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import check_reader
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types, stitched_query
 
 

@@ -13,7 +13,7 @@ from pyiceberg.partitioning import PartitionField
 from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
     Monotone,
@@ -25,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable, everything
 from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of, is_period_in_utc
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta, timezone
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.session_settings import is_ansi, is_utc
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_ansi, is_utc
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, NotStitched, key_groups
 from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
     Reader,

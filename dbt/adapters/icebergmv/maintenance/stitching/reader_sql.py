@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pyiceberg.types import IcebergType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, named_by, needed_by
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
     Relation,

@@ -1,17 +1,17 @@
 """Which computed keys a view may evaluate itself: on every stale partition, also on those that its WHERE drops.
 
 There an expression must neither fail nor give what cannot be a key, so only what is known to do well is let through. A
-refresh asks Spark first (see planning/key_evaluation.py) and needs no such list.
+refresh asks Spark first (see planning/questions/key_evaluation.py) and needs no such list.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, cast_type, parse
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
+from dbt.adapters.icebergmv.maintenance.definition.determinism.ansi_mode import ansi_matters
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import NotParsed, cast_type, parse
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 
 _ARGUMENT = "icebergmv_argument"

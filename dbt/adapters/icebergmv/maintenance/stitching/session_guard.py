@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE, UTC_ZONES, is_ansi, is_utc
+from dbt.adapters.icebergmv.maintenance.status.session.session_settings import TIME_ZONE, UTC_ZONES, is_ansi, is_utc
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 
 _READS_THE_ZONE = (
     *("timestamp", "unix", "utc", "zone", "now", "current_", "localtime", "date_", "dateadd", "datediff"),

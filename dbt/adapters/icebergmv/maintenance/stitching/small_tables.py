@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTable, IcebergSource
 
 _MOST_BYTES = 128 * 1024 * 1024
 _MOST_FILES = 200

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.sql.complement import outside
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 
 def stitched_query(settled: Settled, stored: StoredRows) -> str:

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, partition_domain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource
 
 _GROWTH = 8
 _MOST_CUTS = 4

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.derived_tables import track_subquery
 from dbt.adapters.icebergmv.maintenance.definition.rules.select import track_select
 from dbt.adapters.icebergmv.maintenance.definition.rules.set_operations import track_set_operation
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import track_table, track_values
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 
 __all__ = ["track"]
 

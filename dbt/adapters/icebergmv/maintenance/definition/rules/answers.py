@@ -25,14 +25,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_apart
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import picks_values, tied_below
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Question, Questions, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK, Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import picks_values, tied_below
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import known_of, written_name
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.tracking.exactness import told_apart
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names, first_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Question, Questions, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK, Occurrence
 
 _NOT_OF_ONE_ROW = (exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)
 _TAKES_A_UNIT = (exp.DateTrunc, exp.TimestampTrunc)

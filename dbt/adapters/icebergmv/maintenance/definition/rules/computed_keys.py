@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.clauses import span_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_query
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import is_generator
+from dbt.adapters.icebergmv.maintenance.definition.syntax.clauses import span_of
+from dbt.adapters.icebergmv.maintenance.definition.syntax.parsing import DIALECT, parse_query
+from dbt.adapters.icebergmv.maintenance.definition.syntax.spark_functions import known_of, written_name
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Key, Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 
 _ARGUMENT_TYPES = frozenset(["string", "int", "bigint", "date", "boolean", "timestamp"])

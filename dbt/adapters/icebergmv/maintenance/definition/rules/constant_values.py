@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import truncate_date
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Value
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (

@@ -12,13 +12,17 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of_type
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedColumn, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import ANY_COLUMN, Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.tracking.exactness import kind_of_type
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.literal_types import type_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
+    Scope,
+    TrackedColumn,
+    TrackedRelation,
+)
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import ANY_COLUMN, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant, image
 

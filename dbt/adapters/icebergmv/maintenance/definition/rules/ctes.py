@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import of_cte
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import of_cte
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 
 
 def with_ctes(query: exp.Expr, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation]) -> Scope:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.pivot import pivoted
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope, TrackedRelation
 
 _CUTS = {"limit": "LIMIT", "offset": "OFFSET", "sample": "TABLESAMPLE"}
 

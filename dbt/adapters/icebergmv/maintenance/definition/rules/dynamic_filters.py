@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import relations_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of, conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter, FilterTerm, Finding
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track, null_supplied
-from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import REFERENCE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import relations_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conditions_of, conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import Filter, FilterTerm, Finding
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track, null_supplied
 
 _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 """Clauses behind which the rows of a SELECT are not those that pass its FROM and WHERE."""

@@ -13,11 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
-    has_grouping_sets,
-    is_aggregate,
-    is_generator,
-)
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import reads_ties, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     filtered,
     filtered_by,
@@ -28,19 +24,23 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_ruled_out
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities, term_around
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, shows_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import (
+    has_grouping_sets,
+    is_aggregate,
+    is_generator,
+)
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conjuncts, equalities, term_around
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import together
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources, are_comparable, through
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
     Edit,
     Scope,
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Tracks
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, OrNull, is_computed
 
 _UNCORRELATED = "a subquery that no equality ties to the row"

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import reads_ties, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import answering, generated
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, sources_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import with_generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined, unknown_join
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, shows_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources, sources_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Deltas, Scope, TrackedRelation
 
 TrackQuery = Callable[[exp.Expr, Scope], TrackedRelation]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot, Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Slot, Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn
 
 
 def generated_names(expression: exp.Expr) -> list[str] | None:

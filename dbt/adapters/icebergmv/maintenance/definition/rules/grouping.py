@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import (
     ANALYTIC_ARGUMENTS,
     ANALYTICS,
     is_aggregate_call,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.literal_types import type_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Key, Names
 
 
 @dataclass(frozen=True)

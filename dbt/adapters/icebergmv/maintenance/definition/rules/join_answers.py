@@ -16,18 +16,18 @@ from types import NoneType
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import reads_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     Answered,
     answered_slots,
     slots_named,
     with_answers,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_apart
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import EditKind, Question, Questions
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK, Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.exactness import told_apart
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import EditKind, Question, Questions
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import CLOCK, Occurrence
 
 
 @dataclass(frozen=True)

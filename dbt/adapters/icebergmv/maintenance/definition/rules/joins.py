@@ -13,10 +13,19 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import all_edits, reads_ties
+from dbt.adapters.icebergmv.maintenance.definition.row_order.shown_groups import with_joined_groups
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import answered_slots, with_answers
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
+from dbt.adapters.icebergmv.maintenance.definition.rules.join_answers import (
+    JoinTerm,
+    asked_about_join,
+    joined_answers,
+    term_of_join,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import filters_of_join
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conjuncts, equalities
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import together
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import (
     WIDER,
     Equality,
     Slot,
@@ -24,24 +33,15 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     are_comparable,
     through,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.join_answers import (
-    JoinTerm,
-    asked_about_join,
-    joined_answers,
-    term_of_join,
-)
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, reads_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import with_joined_groups
-from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import filters_of_join
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
     Deltas,
     Edit,
     Scope,
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Tracks, null_supplied
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Tracks, null_supplied
 
 _KNOWN_KINDS = frozenset(["", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"])
 _KNOWN_METHODS = frozenset(["", "NATURAL"])

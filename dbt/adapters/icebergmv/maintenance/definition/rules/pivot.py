@@ -6,8 +6,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import shows_ties
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
+    Deltas,
+    TrackedColumn,
+    TrackedRelation,
+)
 
 
 def pivoted(relation: TrackedRelation, pivots: list[exp.Pivot]) -> TrackedRelation:

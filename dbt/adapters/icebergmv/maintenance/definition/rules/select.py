@@ -14,23 +14,25 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
-    aggregates_all_rows,
-    has_grouping_sets,
-    is_aggregate,
-    is_generator,
+from dbt.adapters.icebergmv.maintenance.definition.row_order.collected_lists import settled_calls
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import (
+    chosen_by_ties,
+    depends_on_order,
+    may_differ,
+    picks_values,
+    rows_by_ties,
+    shows_ties,
+    tied_below,
 )
+from dbt.adapters.icebergmv.maintenance.definition.row_order.shown_groups import only_shown, with_groups
+from dbt.adapters.icebergmv.maintenance.definition.row_order.window_orders import settled_nodes, window_orders
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated, with_questions
-from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import settled_calls
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import filters_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import keeps_equal, kind_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import generated_names
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     Grouping,
@@ -41,20 +43,26 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     named_keys,
     set_positions,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import (
-    chosen_by_ties,
-    depends_on_order,
-    may_differ,
-    picks_values,
-    rows_by_ties,
-    shows_ties,
-    tied_below,
-)
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import only_shown, with_groups
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
+    behind_windows,
+    partitions_of_windows,
+    window_partitions,
+    windows_in_the_way,
+)
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import (
+    aggregates_all_rows,
+    has_grouping_sets,
+    is_aggregate,
+    is_generator,
+)
+from dbt.adapters.icebergmv.maintenance.definition.tracking.exactness import keeps_equal, kind_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import Finding
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.tracking.literal_types import type_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
     Additive,
     Deltas,
     EditKind,
@@ -63,16 +71,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes, window_orders
-from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
-    behind_windows,
-    partitions_of_windows,
-    window_partitions,
-    windows_in_the_way,
-)
-from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import compared_columns, written_columns
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.written_columns import compared_columns, written_columns
 
 _CUTS = {
     "limit": "LIMIT",

@@ -13,20 +13,20 @@ from typing import Literal
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.row_order.order_of_rows import all_edits, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import may_become_text, united
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
-from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import NULL_TYPE
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, shows_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+from dbt.adapters.icebergmv.maintenance.definition.tracking.exactness import may_become_text, united
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import together
+from dbt.adapters.icebergmv.maintenance.definition.tracking.from_columns import WIDER, are_comparable
+from dbt.adapters.icebergmv.maintenance.definition.tracking.literal_types import NULL_TYPE
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
     Deltas,
     Kind,
     Scope,
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 
 
 def track_set_operation(

@@ -18,10 +18,10 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.constant_values import MOMENTS, value_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import reads_other_rows
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of, conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.findings import StaticFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, key_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
+from dbt.adapters.icebergmv.maintenance.definition.tracking.equalities import conditions_of, conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.tracking.findings import StaticFilter
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import Scope
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, Value
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_HOUR
 

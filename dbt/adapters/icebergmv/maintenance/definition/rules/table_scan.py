@@ -6,18 +6,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of_type
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import CTE_USE, REFERENCE_INDEX, cte_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.pivot import pivoted
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import MOST_OCCURRENCES
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+from dbt.adapters.icebergmv.maintenance.definition.tracking.exactness import kind_of_type
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import (
     Deltas,
     Question,
     Scope,
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_USE, REFERENCE_INDEX, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence, Track
 
 
 def track_table(table: exp.Table, scope: Scope) -> TrackedRelation:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_USE, REFERENCE_INDEX, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.references.table_references import CTE_USE, REFERENCE_INDEX, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 
 MOST_OCCURRENCES = 500
 """CTEs that use each other twice, many levels deep, make exponentially many occurrences."""

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.aggregates_and_generators import (
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import grouping_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
+from dbt.adapters.icebergmv.maintenance.definition.syntax.aggregates_and_generators import (
     aggregates_all_rows,
     has_grouping_sets,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import grouping_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, Unlisted
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
-from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import named_slot
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Key, Names
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn, Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.tracking.written_columns import named_slot
 
 _MORE_THAN_ROWS = ("distinct", "limit", "offset", "sample", "pivots", "connect", "match", "kind")
 

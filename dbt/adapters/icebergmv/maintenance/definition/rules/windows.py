@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import own_windows
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import Grouping
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import own_windows
+from dbt.adapters.icebergmv.maintenance.definition.tracking.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.tracking.tracked_relation import TrackedColumn
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, inverse
 
 

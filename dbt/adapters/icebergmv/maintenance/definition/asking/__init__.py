@@ -1,0 +1,1 @@
+"""What can be asked of the changed rows of each table that a SELECT reads, as text."""

@@ -1,0 +1,1 @@
+"""Where a SELECT reads the clock, its values there, and which rows another value reaches."""

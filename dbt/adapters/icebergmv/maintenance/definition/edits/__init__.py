@@ -1,0 +1,1 @@
+"""A SELECT with parts of its text replaced; everything else stays letter for letter."""

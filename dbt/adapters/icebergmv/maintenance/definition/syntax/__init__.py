@@ -1,0 +1,1 @@
+"""SQL text to tokens and a syntax tree that says what Spark reads, and what single nodes of it are."""

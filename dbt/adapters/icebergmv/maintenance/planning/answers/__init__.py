@@ -1,0 +1,1 @@
+"""The plan with what Spark answers: which output rows the changed rows reach."""

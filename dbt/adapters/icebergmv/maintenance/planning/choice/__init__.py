@@ -1,0 +1,1 @@
+"""Which plans are right for what changed, which is chosen, and the sentence that says why."""

@@ -1,0 +1,1 @@
+"""What is recorded of a view and its rows, and whether its objects are still those."""

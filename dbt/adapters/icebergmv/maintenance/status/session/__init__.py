@@ -1,0 +1,1 @@
+"""What the session of a view says: its settings, and its clock."""
