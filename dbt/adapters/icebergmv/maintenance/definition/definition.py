@@ -33,7 +33,6 @@ from dbt.adapters.icebergmv.maintenance.definition.references.table_references i
     References,
     TableReference,
     find_references,
-    names_schema,
 )
 from dbt.adapters.icebergmv.maintenance.definition.references.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.definition.row_order.shown_values import shown_values
@@ -71,9 +70,9 @@ class ViewDefinition:
     `depends_on_order` says which values may be others although no row changed; where `with_types` finds that the values
     in `sorted_lists` are exact, none may. `shown_alone`: a change asks for nothing because of them (shown_values.py).
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
-    rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
-    may take the places of the references, because no column is named with a schema, as in `s.t.c`.
-    `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
+    rows alone give the new output rows, with those that are read as empty for it.
+    `rewritable`: subqueries may take the places of the references. `mentions` are the words of the SQL in lower case.
+    `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `calls_user_functions`: it calls functions that are not
     Spark's own. `reads_unnamed`: it reads columns by no name.
@@ -311,7 +310,7 @@ def _definition(parsed: ParsedSql, references: References, relation: TrackedRela
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
-        rewritable=not any(names_schema(column, references.tables) for column in nodes.of(exp.Column)),
+        rewritable=references.rewritable,
         needs_tables=needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, known.types, words),
         calls_user_functions=calls_user_functions(nodes),

@@ -51,17 +51,25 @@ class TableReference:
 
 @dataclass(frozen=True)
 class References:
-    """What a query reads. `opaque` says why some of it cannot be known; None when all is known."""
+    """What a query reads. `opaque` says why some of it cannot be known; None when all is known.
+
+    `rewritable`: subqueries may take the places of the names, because no column is named with a schema, as in `s.t.c`.
+    `find_names` does not ask that.
+    """
 
     tables: tuple[TableReference, ...]
     opaque: str | None
+    rewritable: bool = False
 
 
 def find_references(query: exp.Expr, default_namespace: str) -> References:
     """Return the tables that the parsed query reads, as `find_names`, with what it may compare of them."""
-    found = find_names(query, default_namespace)
-    compared = _compared(query, found.tables)
-    return replace(found, tables=tuple(replace(reference, compared=compared) for reference in found.tables))
+    found, nodes = find_names(query, default_namespace), Nodes(query)
+    rewritable = not any(_names_schema(column, found.tables) for column in nodes.of(exp.Column))
+    may_stand_for_tables = bool(found.tables) and rewritable and not _reads_besides_columns(nodes)
+    compared = compared_names(nodes) if may_stand_for_tables else frozenset[str]()
+    tables = tuple(replace(reference, compared=compared) for reference in found.tables)
+    return replace(found, tables=tables, rewritable=rewritable)
 
 
 def find_names(query: exp.Expr, default_namespace: str) -> References:
@@ -109,17 +117,11 @@ def find_names(query: exp.Expr, default_namespace: str) -> References:
     return References(tuple(found), opaque)
 
 
-def _compared(query: exp.Expr, found: Sequence[TableReference]) -> frozenset[str] | None:
-    """Return the names of the columns that a query may compare; none where a subquery cannot stand for a table."""
-    if not found:
-        return frozenset()
-    nodes = Nodes(query)
-    columns = nodes.of(exp.Column)
-    if nodes.have(exp.TableSample) or any(names_schema(column, found) for column in columns):
-        return frozenset()
-    if any(part.name.lower() in METADATA_COLUMNS for column in columns for part in column.parts):
-        return frozenset()
-    return compared_names(nodes)
+def _reads_besides_columns(nodes: Nodes) -> bool:
+    """Return whether a query reads of a table what a subquery in its place has not."""
+    if nodes.have(exp.TableSample):
+        return True
+    return any(part.name.lower() in METADATA_COLUMNS for column in nodes.of(exp.Column) for part in column.parts)
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:
@@ -149,7 +151,7 @@ def is_recursive(cte: exp.CTE) -> bool:
     return bool(cte.parent is not None and cte.parent.args.get("recursive"))
 
 
-def names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
+def _names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
     """Return whether a column may be named with the schema of a table, as in `s.t.c`, and not be a field."""
     parts = [part.name.lower() for part in column.parts]
     named = {(r.namespace.rpartition(".")[2].lower(), r.name.lower()) for r in tables if not r.has_alias}
