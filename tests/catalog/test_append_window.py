@@ -41,7 +41,7 @@ def appended(table: MetadataTable, since: int | None) -> tuple[int | None, int]:
 NOT = (None, 0)
 
 
-def test_appends(table: MetadataTable) -> None:
+def test_a_window_of_appends_alone_counts_their_rows(table: MetadataTable) -> None:
     start = table.head
     middle = table.commit(Operation.APPEND, files("c", "d"))
     table.commit(Operation.APPEND, files("e", rows=3))

@@ -85,7 +85,7 @@ def _follows_every_partition(table: MetadataTable, start: int, column: str) -> N
     assert few == (TupleDomain.where(said),)
 
 
-def test_no_change(large: tuple[MetadataTable, int], opened: list[str]) -> None:
+def test_without_a_change_no_file_is_opened(large: tuple[MetadataTable, int], opened: list[str]) -> None:
     table, _ = large
     assert table.since(table.head, "d").status == "fresh"
     assert cost(lambda: table.since(table.head, "d")) < 2

@@ -114,7 +114,7 @@ def test_comments_behind_items_are_no_part_of_them() -> None:
         ("SELECT count(*) AS n FROM t", ()),
     ],
 )
-def test_keys(sql: str, keys: tuple[int, ...]) -> None:
+def test_which_items_are_the_keys_of_the_groups(sql: str, keys: tuple[int, ...]) -> None:
     assert merging(sql).keys == keys
 
 

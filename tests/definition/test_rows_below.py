@@ -74,7 +74,7 @@ BOTH = "(SELECT id, d FROM t INTERSECT SELECT id, d FROM u)"
         ),
     ],
 )
-def test_texts(sql: str, rows: str, limited: str) -> None:
+def test_the_select_of_the_rows_below_and_the_one_limited_to_some_of_them(sql: str, rows: str, limited: str) -> None:
     found = below(sql)
     assert found.sql == rows
     assert with_edits(sql, found.limited_to("P")) == limited

@@ -22,7 +22,7 @@ from tests.support.rule_tables import analysed
         ("FROM t SELECT a, b + c WHERE d", "c", "b + c"),
     ],
 )
-def test_items(sql: str, at: str, item: str) -> None:
+def test_the_item_around_a_token(sql: str, at: str, item: str) -> None:
     tokens = select_items(tokens_of(sql) or ())[sql.index(at)]
     assert sql[tokens[0].start : tokens[-1].end + 1] == item
 

@@ -68,7 +68,7 @@ def test_groups_are_replaced(name: str, database: Database) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_others(name: str, database: Database) -> None:
+def test_views_whose_groups_need_not_be_replaced_are_right(name: str, database: Database) -> None:
     refreshes_of(view(OTHERS[name], "id"), database, 8)
 
 

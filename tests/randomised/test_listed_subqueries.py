@@ -58,7 +58,7 @@ def test_what_a_flag_says_of_groups(name: str, database: Database) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_others(name: str, database: Database) -> None:
+def test_views_that_need_not_follow_the_flag_are_right(name: str, database: Database) -> None:
     refreshes_of(view(OTHERS[name], "id"), database, 8)
 
 

@@ -50,7 +50,7 @@ def test_groups_are_merged(name: str, ties: TiesAtRandom) -> None:
 
 
 @pytest.mark.parametrize("name", one_of(6, OTHERS))
-def test_others(name: str, ties: TiesAtRandom) -> None:
+def test_views_that_are_often_refreshed_in_full_are_right(name: str, ties: TiesAtRandom) -> None:
     refreshes_of(view(OTHERS[name], "id"), ties, 10)
 
 

@@ -32,7 +32,7 @@ COLUMNS = ("region", "Day", "odd `name`, here", "desc")
         ([], ()),
     ],
 )
-def test_texts(value: object, texts: tuple[str, ...]) -> None:
+def test_a_list_in_one_text_or_in_several(value: object, texts: tuple[str, ...]) -> None:
     assert cluster_by_texts(value) == texts
 
 
@@ -43,7 +43,7 @@ def test_texts_of_no_columns(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [1, {"region": "asc"}, [1], [["region"]]])
-def test_no_texts(value: object) -> None:
+def test_what_is_neither_a_text_nor_a_list_of_them(value: object) -> None:
     with pytest.raises(InvalidConfig, match=r"cluster_by is .*Give a column of the view"):
         cluster_by_texts(value)
 
@@ -61,7 +61,7 @@ def test_no_texts(value: object) -> None:
         ("desc desc", "`desc` DESC NULLS LAST"),
     ],
 )
-def test_columns(text: str, ddl: str) -> None:
+def test_the_ddl_of_a_column(text: str, ddl: str) -> None:
     assert [sort.ddl() for sort in parse_cluster_by([text], COLUMNS)] == [ddl]
 
 

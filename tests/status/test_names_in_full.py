@@ -40,6 +40,6 @@ def _written(sql: str, folder: Path) -> str:
         ("select from from where", "select from from where"),
     ],
 )
-def test_names(sql: str, expected: str | None, tmp_path: Path) -> None:
+def test_bare_names_of_tables_are_written_in_full(sql: str, expected: str | None, tmp_path: Path) -> None:
     both = "select t.k from `lake`.`ns`.`t` join `lake`.`other`.`t` as o on t.k = o.k"
     assert _written(sql, tmp_path) == (expected or both)

@@ -48,7 +48,7 @@ def _state(sql: str, *, tables: tuple[BaseTableState, ...] = (), views: tuple[Ex
         ("", False),
     ],
 )
-def test_selects(sql: str, expected: bool, tmp_path: Path) -> None:
+def test_which_selects_give_their_stored_rows_again(sql: str, expected: bool, tmp_path: Path) -> None:
     assert _gives(sql, tmp_path, _state("", tables=READ[:1])) is expected
 
 

@@ -37,7 +37,7 @@ def analysed(sql: str) -> ViewDefinition:
         (None, None),
     ],
 )
-def test_windows(text: str | None, seconds: int | None) -> None:
+def test_words_of_a_staleness_window(text: str | None, seconds: int | None) -> None:
     assert staleness_window(text) == seconds
 
 
