@@ -207,15 +207,10 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     _, namespace, name = request.view
     moment = request.now()
     bases = BaseTables(catalog)
-    utc = is_utc(request.config.settings)
     view = found_view(catalog, request.view)
     state = state_of(view, request)
     storage = _storage(catalog, view, request)
-    if text.expand_views:
-        in_full = partial(name_in_full, bases=bases)
-        expanded = expand(request.sql, request.default_namespace, bases, utc, in_full)
-    else:
-        expanded = ExpandedSql(names_in_full(request.sql, request.default_namespace, bases))
+    expanded = _expanded(request, bases, text)
     clock = clock_of(request.config.settings, moment)
     kept = state if storage is not None and _is_kept(request, state) else None
     tie_breakers = None if kept is None or text.keys != "stored" else kept.tie_breakers
@@ -229,10 +224,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
     _refuse_self_reference(definition, request.view, catalog.name, expanded.views)
-    if definition.columns is not None:
-        names = [c.name for c in definition.columns if not is_hidden(c.name)]
-        parse_partition_by(request.config.partition_by or (), names)
-        parse_cluster_by(request.config.cluster_by, names)
+    _refuse_other_columns(definition, request.config)
     _refuse_foreign_storage(catalog, request, storage, is_new=view is None)
     recorded = state
     if state is not None:
@@ -252,6 +244,22 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     is_restated = state is not recorded
     refreshed = RefreshedView(*known, view, state, changes, stored, said, is_restated, looked_at=moment)
     return replace(refreshed, definition=definition.with_types(stored.types))
+
+
+def _expanded(request: RefreshRequest, bases: BaseTables, text: _Text) -> ExpandedSql:
+    """Return the SELECT of a request with the SQL of plain views in place of them, if that is how it is read."""
+    if not text.expand_views:
+        return ExpandedSql(names_in_full(request.sql, request.default_namespace, bases))
+    in_full = partial(name_in_full, bases=bases)
+    return expand(request.sql, request.default_namespace, bases, is_utc(request.config.settings), in_full)
+
+
+def _refuse_other_columns(definition: ViewDefinition, config: ViewConfig) -> None:
+    """Raise InvalidConfig for a `partition_by` or `cluster_by` of columns that the view does not have."""
+    if definition.columns is not None:
+        names = [c.name for c in definition.columns if not is_hidden(c.name)]
+        parse_partition_by(config.partition_by or (), names)
+        parse_cluster_by(config.cluster_by, names)
 
 
 def _read_hash(definition: ViewDefinition, views: tuple[ExpandedView, ...]) -> str:
