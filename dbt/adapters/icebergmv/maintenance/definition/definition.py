@@ -63,60 +63,67 @@ _FEW_VALUES = 20
 
 @dataclass(frozen=True)
 class ViewDefinition:
-    """An analysed SELECT.
-
-    `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
-    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
-    `depends_on_order` says which values may be others although no row changed; where `with_types` finds that the values
-    in `sorted_lists` are exact, none may. `shown_alone`: a change asks for nothing because of them (shown_values.py).
-    `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
-    rows alone give the new output rows, with those that are read as empty for it.
-    `rewritable`: subqueries may take the places of the references. `mentions` are the words of the SQL in lower case.
-    `reads_by_shape`: columns that it does not name may matter too.
-    `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
-    `ansi_matters`: its values may be others in ANSI mode. `calls_user_functions`: it calls functions that are not
-    Spark's own. `reads_unnamed`: it reads columns by no name.
-    `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
-    (None: all). `joins_by_where`: behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more.
-    `merging` says how its groups are merged, if they can be; `group_keys` which they are, of what rows below are
-    reached. `known` is what it was analysed with.
-    `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
-    which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items. `ties` are the
-    edits after which the rows of its windows tie no longer, `tie_breakers` the texts of those that were made.
-    `filters` are what joins with filtered tables keep of others, `static_filters` what conditions with constants keep.
-    """
+    """An analysed SELECT."""
 
     sql: str
     references: tuple[TableReference, ...]
     columns: tuple[TrackedColumn, ...] | None
+    """None when the output cannot be known without Spark."""
     always_full: str | None = None
+    """Why the view can be neither kept nor refreshed in part, whatever changed."""
     full_when_changed: str | None = None
+    """Why a change always asks for a full refresh."""
     depends_on_order: str | None = None
+    """Which values may be others although no row changed."""
     shown_alone: bool = False
+    """A change asks for nothing because of these values (shown_values.py)."""
     sorted_lists: SortedLists | None = None
+    """Where `with_types` finds that the values in these are exact, none depends on order."""
     occurrences: frozenset[Occurrence] = frozenset()
     obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
+    """What keeps a base occurrence from being tracked."""
     additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """The references whose new rows alone give the new output rows, with those that are read as empty for it."""
     rewritable: bool = False
+    """Subqueries may take the places of the references."""
     mentions: frozenset[str] = frozenset()
+    """The words of the SQL in lower case."""
     reads_by_shape: bool = False
+    """Columns that it does not name may matter too."""
     needs_tables: bool = False
+    """Every output row comes from rows of tables."""
     selects_subquery: bool = False
+    """A SELECT list holds a subquery."""
     ansi_matters: bool = True
+    """Its values may be others in ANSI mode."""
     calls_user_functions: bool = False
+    """It calls functions that are not Spark's own."""
     reads_unnamed: bool = True
+    """It reads columns by no name."""
     read_in_full: frozenset[int] | None = None
+    """The references of which columns that it does not name may matter too, by `*` or by their place; None: all."""
     joins_by_where: bool = False
+    """Behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more."""
     merging: Merging | None = None
+    """How its groups are merged, if they can be."""
     group_keys: GroupKeys | None = None
+    """Which its groups are, of what rows below are reached."""
     known: Known = field(default_factory=Known)
+    """What it was analysed with."""
     clock: ReadClock | None = None
+    """Its clock functions have become literals."""
     keys: tuple[str, ...] = ()
+    """The texts of the last items of its list, which are stored and not shown (hidden_keys.py)."""
     unlisted: tuple[Unlisted, ...] = ()
+    """The columns that could be such items."""
     ties: tuple[TextEdit, ...] = ()
+    """The edits after which the rows of its windows tie no longer."""
     tie_breakers: tuple[str, ...] = ()
+    """The texts of those that were made."""
     filters: tuple[DynamicFilter, ...] = ()
+    """What joins with filtered tables keep of others."""
     static_filters: tuple[StaticFilter, ...] = ()
+    """What conditions with constants keep."""
 
     @property
     def live(self) -> tuple[TableReference, ...]:
