@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkConfig
-from dbt_common.events.event_manager_client import get_event_manager
+from dbt_common.events import functions
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.impl import IcebergMVConfig
@@ -28,12 +27,8 @@ def warnings_of(*models: RelationConfig) -> list[str]:
 
 
 @pytest.fixture
-def warnings_are_errors() -> Iterator[None]:
-    manager = get_event_manager()
-    before = manager.warn_error
-    manager.warn_error = True
-    yield
-    manager.warn_error = before
+def warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "WARN_ERROR", True)
 
 
 def test_all_bad_values_of_all_models_are_told_at_once() -> None:
