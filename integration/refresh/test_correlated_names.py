@@ -64,7 +64,7 @@ def shown(lake: LakeProject) -> dict[str, str]:
     return built(lake, "shown_", SHOWN, SHOWING, SHOWING)
 
 
-@pytest.mark.parametrize("change", in_turn(ROWS, 2))
+@pytest.mark.parametrize("change", in_turn(ROWS, 1))
 def test_views_that_show_correlated_subqueries(lake: LakeProject, shown: dict[str, str], change: Change) -> None:
     assert_follows(lake, shown, change, SHOWING)
 

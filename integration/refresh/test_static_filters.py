@@ -86,7 +86,7 @@ def test_what_a_condition_leaves_out_writes_nothing(
     assert [sql for sql in read if any(f'"model.p.{name}"' in sql for name in BOUNDED)] == []
 
 
-@pytest.mark.parametrize("change", in_turn(ANYWHERE, 2))
+@pytest.mark.parametrize("change", in_turn(ANYWHERE, 1))
 def test_views_follow_every_other_change(lake: LakeProject, tables: dict[str, str], change: Change) -> None:
     assert_follows(lake, tables, change, VIEWS)
 
