@@ -34,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
     written_at_columns,
 )
 from dbt.adapters.icebergmv.storage_names import taken_names
-from dbt.adapters.icebergmv.warning import several, warn
+from dbt.adapters.icebergmv.warning import several_have, warn
 from dbt.adapters.icebergmv.without_effect import WHY, names_in, of_others, without_effect
 
 MATERIALIZATION = "materialized_view"
@@ -104,8 +104,7 @@ def misspelt(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> list[str]:
             if value == MATERIALIZATION and _nearest(name.lower(), [MATERIALIZED]):
                 models.setdefault((name, MATERIALIZED), []).append(node.name)
     return [
-        f"There is no setting `{name}`, which {several(names)} {'has' if len(names) == 1 else 'have'}: "
-        f"it has no effect. Is it `{meant}`?"
+        f"There is no setting `{name}`, which {several_have(names)}: it has no effect. Is it `{meant}`?"
         for (name, meant), names in sorted(models.items())
     ]
 

@@ -45,3 +45,8 @@ def several(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return f"{', '.join(names[:NAMES_SHOWN])}{more}"
+
+
+def several_have(names: Sequence[str]) -> str:
+    """Return the same with the verb that follows."""
+    return f"{several(names)} {'has' if len(names) == 1 else 'have'}"

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from dbt.adapters.icebergmv.warning import several
+from dbt.adapters.icebergmv.warning import several_have
 
 NEAR = 0.9
 """How alike a misspelt name is: these are long, and names of other adapters resemble them."""
@@ -47,8 +47,7 @@ def without_effect(views: Iterable[tuple[str, Mapping[str, Any]]], shared: Colle
             if found[0] not in shared:
                 models.setdefault(found, []).append(view)
     return [
-        f"`{name}` has no effect on a materialized view, and "
-        f"{several(names)} {'has' if len(names) == 1 else 'have'} it. {WHY[known]}"
+        f"`{name}` has no effect on a materialized view, and {several_have(names)} it. {WHY[known]}"
         for (name, known), names in sorted(models.items())
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -13,6 +12,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.determinism.clock_texts import clock_text
+from dbt.adapters.icebergmv.maintenance.definition.determinism.text_columns import given_names, is_generated
 from dbt.adapters.icebergmv.maintenance.definition.determinism.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.determinism.user_functions import unknown_function
 from dbt.adapters.icebergmv.maintenance.definition.references.name_scopes import NameScopes
@@ -25,8 +25,6 @@ NO_COLUMN = "is no column of a table that it reads"
 """Is in the reason of a SELECT that Spark refuses, but for one that reads a variable of the session."""
 
 _NEAR = 0.75
-_GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
-_GENERATED = re.compile(r"col\d+$")
 
 # Calls that are grammar in Spark, hints of joins among them, or are listed under another name.
 _GRAMMAR_WORDS = """
@@ -160,15 +158,12 @@ def _nearly(name: str, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str:
 
 
 def _offered_anywhere(nodes: Nodes, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> set[str]:
-    offered = {c.name.lower() for table in tables for c in table or ()} | _GENERATED_COLUMNS
-    offered |= {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
+    offered = {c.name.lower() for table in tables for c in table or ()} | given_names(nodes)
     offered |= {alias.alias.lower() for alias in nodes.of(exp.Alias)}
-    offered |= {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
-    offered |= {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
     return offered | {t.alias_or_name.lower() for t in nodes.of(exp.Table, exp.Subquery, exp.CTE)}
 
 
 def _is_nowhere(column: exp.Column, offered: set[str]) -> bool:
     outermost = column.parts[0].name.lower()
     is_alone = len(column.parts) == 1 or outermost in ("session", "system")
-    return is_alone and outermost not in offered and not _GENERATED.match(outermost)
+    return is_alone and outermost not in offered and not is_generated(outermost)

@@ -18,8 +18,7 @@ KEEP_TYPE = (exp.Paren, exp.Alias, exp.Window, exp.Filter, exp.Min, exp.Max)
 """What gives a value of the type of another one."""
 _TEXT = re.compile(r"(string|varchar|char)\b(?!.*[<:])", re.IGNORECASE)
 _TEXTS = frozenset([exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR])
-_NAMED_BY_THEMSELVES = re.compile(r"(col\d*|pos|key|value|id)$")
-"""Names that Spark gives to columns of generators, of VALUES and of range()."""
+_GENERATED = re.compile(r"(col\d*|pos|key|value|id)$")
 _EXPLODES = frozenset(["explode", "explode_outer", "posexplode", "posexplode_outer"])
 
 
@@ -64,7 +63,7 @@ class TextColumns:
 
     def _is_text_column(self, column: exp.Column, seen: frozenset[str]) -> bool:
         name, around = column.name.lower(), {part.name.lower() for part in column.parts[:-1]}
-        if not self._is_known or name in self._others or _NAMED_BY_THEMSELVES.match(name):
+        if not self._is_known or name in self._others or is_generated(name):
             return False
         if around & {*self._types, *self._made}:
             return False
@@ -87,10 +86,20 @@ class TextColumns:
         """Return the names of columns, fields and arguments of which no type is known."""
         complex_types = (of for types in self._types.values() for of in types if not of.isalnum())
         fields = {word.lower() for of in complex_types for word in re.findall(r"\w+", of)}
-        renamed = {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
-        generated = {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
-        arguments = {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
-        return fields | renamed | generated | arguments
+        return fields | given_names(nodes)
+
+
+def is_generated(name: str) -> bool:
+    """Return whether a name, in lower case, is one that Spark gives to columns of generators, VALUES and range()."""
+    return _GENERATED.match(name) is not None
+
+
+def given_names(nodes: Nodes) -> frozenset[str]:
+    """Return the names, in lower case, that are given beside values: columns of aliases, of generators, arguments."""
+    renamed = {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
+    generated = {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
+    arguments = {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
+    return frozenset(renamed | generated | arguments)
 
 
 def lists_of(query: exp.Expr) -> Iterator[list[exp.Expr]]:
