@@ -44,6 +44,7 @@ _TOKENS = re.compile(
     r"|(?P<micros>timestampdiff\(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', (?=CAST\())"
     r"|(?P<range>\bFROM range\((?P<bounds>[-\d]+, [-\d]+)\))"
     r"|(?P<long_list>\bexplode\(split\(text, (?P<separator>'(?:[^'\\]|\\.)*')\)\))"
+    r"|(?P<series>\bexplode\(sequence(?=\())"
     r"|(?P<explode>\bexplode\(array\((?P<elements>[^()]*)\)\))",
     re.DOTALL,
 )
@@ -140,6 +141,7 @@ def _translate(found: re.Match[str]) -> str:
         "micros": lambda: "epoch_us(",
         "range": lambda: f"FROM (SELECT range AS id FROM range({found['bounds']}))",
         "long_list": lambda: f"unnest(string_split(text, {to_duckdb(found['separator'])}))",
+        "series": lambda: "unnest(generate_series",
         "explode": lambda: f"unnest([{found['elements']}])",
     }
     return kinds[str(found.lastgroup if found.lastgroup in kinds else _group(found, kinds))]()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
@@ -15,7 +16,6 @@ from dbt.adapters.icebergmv.maintenance.definition.references.table_references i
 from dbt.adapters.icebergmv.maintenance.planning.cost.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.queries.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, is_comparable, is_float, is_primitive
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -23,9 +23,14 @@ from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import Iceberg
 from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
 
 _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
-"""So many rows may be sent to every task that joins them. Spark does not know how few are left when it plans a join."""
+"""So many rows one task compares in less time than several, which need a shuffle. What is left may be sent to every
+task that joins it: Spark does not know how few these are when it plans a join.
+"""
 
 _CHANGED = "icebergmv_changed"
+_PIECE, _ROW = "icebergmv_piece", "icebergmv_row"
+_ROWS_OF_A_PIECE = 10_000
+"""A row is repeated by way of an array, which has to fit into memory however often the row is there."""
 
 
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
@@ -66,17 +71,17 @@ def primitive_columns(source: IcebergSource) -> dict[str, str]:
 
 
 def are_few(base: BaseTableStatus) -> bool:
-    """Return whether the changed rows of a base table are few enough to be sent to every task, whatever cancels."""
+    """Return whether the changed rows of a base table are few enough for one task, whatever cancels."""
     return rows_to_ask(base) <= _FEW_ROWS and base.change.changed_bytes <= _FEW_BYTES
 
 
-def is_sent_to_every_task(definition: ViewDefinition, base: BaseTableStatus) -> bool:
-    """Return whether Spark is told to send the changed rows of a base table to every task that joins them.
+def are_sent_to_every_task(definition: ViewDefinition) -> bool:
+    """Return whether Spark is told to send changed rows, where they are few, to every task that joins them.
 
     Not where commas join several tables: Spark puts these in the order in which a WHERE connects them, but not across a
     join with a hint (ReorderJoin, ExtractFiltersAndInnerJoins). The tables before it would be multiplied.
     """
-    return are_few(base) and not definition.joins_by_where
+    return not definition.joins_by_where
 
 
 def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, reference: int) -> bool:
@@ -157,7 +162,7 @@ def counted_rows(
     before, since = before_change(base, now), base.change.appended_since
     if not columns or before is None:
         return None
-    changes = RowChanges(reference, before, now, columns, rows_touched(base))
+    changes = RowChanges(reference, before, now, columns, rows_touched(base), are_few(base))
     if since is None or not is_appended(base):
         return changes.counted(dialect)
     new = read_appended(replace(reference, has_alias=True), now, since, changes.wanted, dialect)
@@ -201,28 +206,29 @@ def _row_changes(
     columns, before = columns_read(definition, now, base.references), before_change(base, now)
     if not columns or before is None:
         return None
-    few = is_sent_to_every_task(definition, base)
-    return RowChanges(reference, before, now, columns, rows_touched(base), few, unread(definition, columns))
+    sent, others = are_sent_to_every_task(definition), unread(definition, columns)
+    return RowChanges(reference, before, now, columns, rows_touched(base), are_few(base), sent, others)
 
 
-def that_differ(columns: Mapping[str, str], qualifier: str = "") -> str:
+def that_differ(columns: Mapping[str, str], qualifier: str = "", than: Literal["<>", ">", "<"] = "<>") -> str:
     """Return what keeps, of a SELECT over rows with a SIGN, those whose signs do not add up to nothing.
 
-    Rows are compared by some columns, given with their types: floats as texts, for the sake of -0.0.
+    `than`: those of which more came, or more went. Rows are compared by some columns, given with their types: floats as
+    texts, for the sake of -0.0.
     """
     named = ((f"{qualifier}{identifier(name)}", of) for name, of in columns.items())
     groups = [f"CAST({column} AS string)" if is_float(of) else column for column, of in named]
     # Without a column to compare all rows are alike.
     groups = groups or [f"{qualifier}{SIGN} IS NULL"]
-    return f"GROUP BY {', '.join(groups)} HAVING sum({qualifier}{SIGN}) <> 0"
+    return f"GROUP BY {', '.join(groups)} HAVING sum({qualifier}{SIGN}) {than} 0"
 
 
 @dataclass(frozen=True)
 class RowChanges:
     """What changed of the table behind a reference: its versions, and the rows that may have changed (None: any).
 
-    `few`: Spark sends them to every task. `columns` are those that are named, with their types. Those that are `unread`
-    are NULL: rows are compared by the others alone.
+    `few`: one task compares them, and what is left is `sent` to every task. `columns` are those that are named, with
+    their types. Those that are `unread` are NULL: rows are compared by the others alone.
     """
 
     reference: TableReference
@@ -231,6 +237,7 @@ class RowChanges:
     columns: Mapping[str, str]
     wanted: tuple[TupleDomain, ...] | None = None
     few: bool = False
+    sent: bool = True
     unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -239,11 +246,11 @@ class RowChanges:
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
-        return self._in_place(f"SELECT {self._items()} FROM ({self._both(dialect)}) {that_differ(self._compared)}")
+        return self._in_place(f"SELECT {self._items()} FROM ({self._together(dialect)}) {that_differ(self._compared)}")
 
     def counted(self, dialect: Dialect) -> str:
         """Return the same with how many more of each row the later version has."""
-        return self.counted_in(self._both(dialect))
+        return self.counted_in(self._together(dialect))
 
     def counted_in(self, signed: str) -> str:
         """Return the same of a query that gives rows with a SIGN."""
@@ -282,25 +289,37 @@ class RowChanges:
             for source, sign in ((self.now, 1), (self.before, -1))
         )
 
+    def _together(self, dialect: Dialect) -> str:
+        """Return the rows of both versions, if they are few in one task, where to compare them needs no shuffle."""
+        both = self._both(dialect)
+        return f"SELECT /*+ COALESCE(1) */ * FROM ({both})" if self.few else both
+
     def that_came(self, dialect: Dialect) -> str:
         """Return the rows that are there more often now, each as often as it came. Not for columns of floats."""
-        return self._in_place(self._difference(self.now, self.before, dialect))
+        return self._in_place(f"SELECT {self._values()} FROM ({self._repeated('>', dialect)})")
 
     def that_went(self, dialect: Dialect) -> str:
         """Return the rows that were there more often before, each as often as it went. Not for columns of floats."""
-        return self._in_place(self._difference(self.before, self.now, dialect))
+        return self._in_place(f"SELECT {self._values()} FROM ({self._repeated('<', dialect)})")
 
     def that_moved(self, dialect: Dialect) -> str:
         """Return both of these with their SIGN."""
-        came, went = self._difference(self.now, self.before, dialect), self._difference(self.before, self.now, dialect)
-        return self._in_place(f"SELECT *, 1 AS {SIGN} FROM ({came}) UNION ALL SELECT *, -1 AS {SIGN} FROM ({went})")
-
-    def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
-        columns = column_list([*self._compared]) or f"true AS {_CHANGED}"
-        difference = " EXCEPT ALL ".join(
-            f"SELECT {columns} FROM {self._read(source, dialect)}" for source in (more, less)
+        moved = self._repeated("<>", dialect)
+        return self._in_place(
+            f"SELECT {self._values()}, CASE WHEN {SIGN} > 0 THEN 1 ELSE -1 END AS {SIGN} FROM ({moved})"
         )
-        return f"SELECT {self._values()} FROM ({difference})" if self.unread else difference
+
+    def _repeated(self, than: Literal["<>", ">", "<"], dialect: Dialect) -> str:
+        """Return the rows that the versions do not have equally often, each as often as one of them has more of it.
+
+        So does EXCEPT ALL, with one of the versions in front, but it reads both for each.
+        """
+        items = ", ".join([*map(identifier, self._compared), f"sum({SIGN}) AS {SIGN}"])
+        counted = f"SELECT {items} FROM ({self._together(dialect)}) {that_differ(self._compared, than=than)}"
+        pieces = f"explode(sequence(0, CAST((abs({SIGN}) - 1) div {_ROWS_OF_A_PIECE} AS int))) AS {_PIECE}"
+        left = f"abs({SIGN}) - {_PIECE} * {_ROWS_OF_A_PIECE}"
+        rows = f"explode(sequence(1, CAST(least({_ROWS_OF_A_PIECE}, {left}) AS int))) AS {_ROW}"
+        return f"SELECT *, {rows} FROM (SELECT *, {pieces} FROM ({counted}))"
 
     def _values(self) -> str:
         return ", ".join(
@@ -311,5 +330,7 @@ class RowChanges:
         return read_pinned(replace(self.reference, has_alias=True), source, self.wanted, dialect)
 
     def _in_place(self, query: str) -> str:
-        inner = f"SELECT /*+ BROADCAST({_CHANGED}) */ * FROM ({query}) AS {_CHANGED}" if self.few else query
+        inner = (
+            f"SELECT /*+ BROADCAST({_CHANGED}) */ * FROM ({query}) AS {_CHANGED}" if self.few and self.sent else query
+        )
         return self.reference.named(f"({inner})")
