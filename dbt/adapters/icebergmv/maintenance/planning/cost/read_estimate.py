@@ -103,10 +103,10 @@ class _Reads:
         if delta.appended and delta.since is not None:
             return [*others, self._appended[changed]]
         now, then = (self._at(changed, at, delta.touched) for at in (self._now(changed), delta.since))
-        if delta.cancelled:
-            return [*others, now, then, *([] if delta.signed else others), now, then]
         if delta.signed:
             return [*others, now, then]
+        if delta.cancelled:
+            return 2 * [*others, now, then]
         return [*others, now, *others, then] if went else [*others, now]
 
     def _now(self, index: int) -> int | None:
