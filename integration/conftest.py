@@ -74,6 +74,7 @@ def patience() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for limit in ("COLD_SECONDS_ASKED", "SECONDS_ASKED", "LEAST_SECONDS_ASKED"):
             patched.setattr(cost, limit, 600.0)
+        patched.setattr(cost, "SECONDS_A_QUERY", 0.0)
         patched.setattr(last_refreshes, "LONGER", 600.0)
         yield
 

@@ -105,20 +105,3 @@ def test_references_of_its_own_text_are_those_of_the_view() -> None:
     assert first.asked is second.asked
     named = {definition.references[origin].name for origin in first.asked.origins.values()}
     assert named == {"t", "u"} and len(first.asked.references) == 2
-
-
-@pytest.mark.parametrize(
-    ("sql", "are_stored"),
-    [
-        ("SELECT region, median(v) AS m FROM t GROUP BY region", True),
-        ("SELECT region, median(v) AS m FROM t GROUP BY region HAVING count(*) > 3", False),
-        (
-            "WITH c AS (SELECT id, region, sum(v) AS s FROM t GROUP BY id, region)"
-            " SELECT a.region, a.id, b.s FROM c a JOIN c b ON a.region = b.region AND a.id = b.id + 1",
-            False,
-        ),
-    ],
-)
-def test_whose_keys_are_asked(sql: str, are_stored: bool) -> None:
-    """Of groups that HAVING leaves out, and of rows of a CTE that nothing around it shows, the view has none."""
-    assert analysed(sql).asked.names_stored(0) == are_stored

@@ -145,7 +145,8 @@ HANDED_ON = analysed(
         (JOINED_BELOW, (ONE_DAY, APPENDED), 10, "auto", Full),
         (JOINED_BELOW, (ONE_DAY, APPENDED), 10, "incremental", Merge),
         (JOINED_BELOW, (ONE_DAY, APPENDED), 1_000_000, "auto", Merge),
-        (JOINED, (replace(ONE_DAY, changed_rows=400_000), ONE_DAY), 1_000_000, "auto", Merge),
+        (JOINED, (replace(ONE_DAY, changed_rows=300_000), ONE_DAY), 1_000_000, "auto", Merge),
+        (JOINED, (replace(ONE_DAY, changed_rows=400_000), ONE_DAY), 1_000_000, "auto", Full),
         (JOINED_BELOW, (replace(ONE_DAY, changed_rows=400_000), ONE_DAY), 1_000_000, "auto", Full),
     ],
 )
@@ -156,6 +157,21 @@ def test_merging_has_to_pay(
     facts, dims = changes
     bases = status(sized(facts, rows), sized(dims, 100, "u", 1))
     assert isinstance(plan_refresh(definition, bases, PlanRequest(policy, merges=True)), kind)
+
+
+@pytest.mark.parametrize(
+    ("changed", "full_seconds", "kind"),
+    [(1000, None, Merge), (1000, 0.0, Full), (1000, 3.0, Full), (1000, 5.0, Merge), (300_000, 5.0, Full)],
+)
+def test_queries_of_a_merge_have_to_be_little_beside_a_full_refresh(
+    changed: int, full_seconds: float | None, kind: type
+) -> None:
+    """Of a table of which few rows changed next to nothing is read; the other one is read whole."""
+    bases = status(sized(replace(ONE_DAY, changed_rows=changed), 1_000_000), sized(ONE_DAY, 100, "u", 1))
+    request = PlanRequest("auto", merges=True, full_seconds=full_seconds)
+    assert isinstance(plan_refresh(JOINED, bases, request), kind)
+    small = status(sized(replace(ONE_DAY, changed_rows=1), 1000), sized(ONE_DAY, 100, "u", 1))
+    assert isinstance(plan_refresh(JOINED, small, request), Merge)
 
 
 def merged(facts: TableChange, dims: TableChange, rows: int) -> list[tuple[int, bool, bool]]:

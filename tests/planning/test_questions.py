@@ -90,7 +90,7 @@ def test_how_long_questions_may_take() -> None:
         status(sized(change([partition_rows([("identity", "d")], (10,))]), rows)) for rows in (10, 1_000_000)
     )
     assert [most_seconds_asked(s, small) for s in (None, 1.0, 60.0)] == [float("inf"), 5.0, 20.0]
-    assert [most_seconds_asked(s, large) for s in (None, 0.3, 1.5, 3.0, 60.0)] == [float("inf"), 1.0, 1.5, 2.0, 20.0]
+    assert [most_seconds_asked(s, large) for s in (None, 0.3, 1.5, 3.0, 60.0)] == [float("inf"), 0.5, 0.5, 1.0, 20.0]
     assert [most_seconds_asked(s, large, is_cold=True) for s in (None, 0.3, 60.0)] == [float("inf"), 15.0, 20.0]
 
 

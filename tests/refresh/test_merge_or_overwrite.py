@@ -33,6 +33,7 @@ def kind(tmp_path: Path, *regions: str | None, files: int = 1) -> str:
 @pytest.fixture(autouse=True)
 def _large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "FEW_ROWS", 0)
+    monkeypatch.setattr(cost, "SECONDS_A_QUERY", 0.0)  # Full refreshes take none here.
     monkeypatch.setattr(merge_or_overwrite, "LEAST_SAVED", 1)
 
 

@@ -125,7 +125,7 @@ def _against_merge(
         reached = merges_reached_rows(definition, status, request)
         return "" if reached else f"changes of {_names(stale)} do not add up"
     found = without_what_cancels(definition, deltas, status)
-    if request.policy == "auto" and not merge_pays(found, status):
+    if request.policy == "auto" and not merge_pays(found, status, request.full_seconds):
         return "to read the changes, each with the other tables, costs more than everything"
     return "partitions say which rows are affected"
 

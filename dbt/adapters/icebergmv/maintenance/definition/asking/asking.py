@@ -110,15 +110,6 @@ class Asked:
         """Return whether values of some column say what a reference reaches."""
         return origin in self.shared or bool(self.columns_of(origin))
 
-    def names_stored(self, origin: int) -> bool:
-        """Return whether a question about a reference gives keys of rows that the view has, had or gets.
-
-        Otherwise it gives more keys than that, as a part of the text is left out of it.
-        """
-        return origin not in self.shared and not any(
-            self.reach[copy].edits for copy in self.copies_of(origin) if copy in self.reach
-        )
-
     def answers_some(self, origin: int) -> bool:
         """Return whether every copy of a reference answers some column, be it one that shows a literal."""
         found = [self._answers(i) for i in self.copies_of(origin)]

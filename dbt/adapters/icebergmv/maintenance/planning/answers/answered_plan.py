@@ -107,8 +107,7 @@ def _full_instead(
     plan: Overwrite, view: RefreshedView, answers: Mapping[int, Answer], nearly_all: float, asking: Asking
 ) -> Full | None:
     """Return the full refresh in place of one that would replace nearly all stored rows; None where it would not."""
-    are_stored = monotonic() < asking.until and all(map(view.definition.asked.names_stored, answers))
-    most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
+    most = most_replaced(plan, answers.values(), nearly_all if monotonic() < asking.until else inf)
     return None if most is None else full_instead(plan, view.status, view.stored, asking.run, most)
 
 

@@ -137,7 +137,7 @@ def _merge(
     if found is None:
         return None
     deltas = without_what_cancels(definition, found, status)
-    if request.policy == "auto" and not merge_pays(deltas, status):
+    if request.policy == "auto" and not merge_pays(deltas, status, request.full_seconds):
         return None
     region = otherwise.region if isinstance(otherwise, Overwrite) and not otherwise.added else None
     return Merge(changes(status), deltas, region=region)

@@ -56,9 +56,8 @@ So is what comes instead, and a wide overwrite makes the views above stale besid
 SECONDS_ASKED = 5.0
 """Questions about small tables may always take so long."""
 
-LEAST_SECONDS_ASKED = 1.0
-"""Questions about larger tables may always take so long; twice as long where a full refresh takes that, or half of it.
-"""
+LEAST_SECONDS_ASKED = 0.5
+"""A question about larger tables may always take so long."""
 
 _SHARE_ASKED = 1 / 3
 """Of the time of a full refresh. Where a question is stopped then, all takes half as long again as without asking."""
@@ -67,8 +66,10 @@ STOPPED_AFTER = 1.5
 """A question that runs at the end of that time may take half as long again: mostly it is the last one, and nearly done.
 """
 
-_SECONDS_A_QUESTION = 0.5
-"""Several at the same time take nearly as long as one after the other where Spark has two cores."""
+SECONDS_A_QUERY = 0.5
+"""Spark takes so long for a query, whatever it reads. Several at the same time take nearly as long as one after the
+other where it has two cores.
+"""
 
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
@@ -76,8 +77,9 @@ _MANY_QUESTIONS = 4
 _FEW_QUERIES = 2
 """So few queries are run whatever they cost."""
 
-_MOST_MERGED = 1.5
-"""What a merge may read, as a multiple of what a full refresh reads."""
+_MERGED_ROW = 0.75
+"""What a row costs that a merge reads, as a share of what it costs a full refresh, which groups and writes all of them.
+"""
 
 _JOINED_TO_MANY = 4
 """How many times the rows that are compared others have to be, so that comparing them first pays."""
@@ -166,11 +168,12 @@ def most_rows(base: BaseTableStatus) -> int | None:
     return None if None in counts else max(count for count in counts if count is not None)
 
 
-def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
+def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus, full_seconds: float | None) -> bool:
     """Return whether it costs less to read the deltas, each with all of the other tables, than everything once.
 
-    Every delta is one query, or two if rows went and it is not signed. A query costs Spark a second or two however few
-    rows it reads. To find the rows that cancel costs next to nothing where that is done at all (`cancelling_pays`).
+    Every delta is one query, or two if rows went and it is not signed. To find the rows that cancel costs next to
+    nothing where that is done at all (`cancelling_pays`). `full_seconds` is how long the last full refresh took, if
+    that is known: where it took a second, a few queries take longer, however few rows they read.
     """
     total, bases = rows_in_all(status), status.by_reference
     queries = {delta.changed: 1 if delta.appended or delta.signed else 2 for delta in deltas}
@@ -178,7 +181,9 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
         return sum(queries.values()) <= _FEW_QUERIES
     asked = {delta.changed: 0 if delta.cancelled else rows_to_ask(bases[delta.changed]) for delta in deltas}
     each = {i: total - _rows(bases[i]) + rows for i, rows in asked.items()}
-    return sum(number * each[i] for i, number in queries.items()) <= total * _MOST_MERGED
+    read = sum(number * each[i] for i, number in queries.items()) / total
+    begun = 0.0 if full_seconds is None else sum(queries.values()) * SECONDS_A_QUERY / max(full_seconds, 0.1)
+    return read * _MERGED_ROW + begun <= 1
 
 
 def merging_reached_pays(filtered: Collection[int], status: MaterializedViewStatus) -> bool:
@@ -256,15 +261,16 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 
     However few rows a question reads, Spark plans and compiles it.
     """
-    if full_seconds is None or references <= _FEW_QUERIES or are_all_small(status):
+    if full_seconds is None or are_all_small(status):
         return True
-    return references * _SECONDS_A_QUESTION <= full_seconds
+    return references * SECONDS_A_QUERY <= full_seconds
 
 
 def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus, *, is_cold: bool = False) -> float:
     """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`.
 
-    On TPC-DS two of three changes reach nothing. Most questions find that out within two seconds, or never.
+    On TPC-DS two of three changes reach nothing. But a full refresh of a second or two is not worth a question that
+    takes as long: where it finds nothing out, the refresh takes twice the time.
     """
     if full_seconds is None:
         return inf
@@ -272,7 +278,7 @@ def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatu
         return max(COLD_SECONDS_ASKED, full_seconds * _SHARE_ASKED)
     if are_all_small(status):
         return max(SECONDS_ASKED, full_seconds * _SHARE_ASKED)
-    return max(LEAST_SECONDS_ASKED, min(full_seconds, 2 * LEAST_SECONDS_ASKED), full_seconds * _SHARE_ASKED)
+    return max(LEAST_SECONDS_ASKED, full_seconds * _SHARE_ASKED)
 
 
 def are_all_small(status: MaterializedViewStatus) -> bool:
