@@ -286,6 +286,31 @@ def test_new_rows_reach_their_own_keys_and_not_all_between_them(
     assert found["refresh_reason"] == full
 
 
+@pytest.mark.parametrize("having", ["", pytest.param(" having count(*) > 0", marks=pytest.mark.long)])
+def test_keys_of_all_stored_groups_are_a_full_refresh(
+    lake: LakeProject, monkeypatch: pytest.MonkeyPatch, having: str
+) -> None:
+    """A text from which something is left out may name groups that are not there; here all of them are."""
+    monkeypatch.setattr(cost, "FEW_ROWS", 1000)
+    orders, items = f"lake.{lake.schema}.ranked_orders", f"lake.{lake.schema}.their_items"
+    lake.sql(f"CREATE OR REPLACE TABLE {orders} USING iceberg AS SELECT id, id % 3 AS priority FROM range(6000)")
+    lake.sql(f"CREATE OR REPLACE TABLE {items} USING iceberg AS SELECT id AS order_id FROM range(3000)")
+    exists = f"exists (select * from {items} i where i.order_id = o.id)"
+    lake.model(
+        "by_priority",
+        f"select priority, median(id) as m from {orders} o where {exists} group by priority{having}",
+    )
+    lake.run("--select", "by_priority", "--full-refresh")
+    lake.sql(f"INSERT INTO {items} VALUES (3000)")
+    found = lake.run("--select", "by_priority")["by_priority"]
+    assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 1)
+    lake.sql(f"INSERT INTO {items} VALUES (3001), (3002), (3003)")
+    found = lake.run("--select", "by_priority")["by_priority"]
+    reason = "cheaper than an overwrite of 100% of the rows by their keys (their_items: 3 rows appended)"
+    assert (found["refresh_kind"], found["refresh_reason"]) == ("full", reason)
+    lake.assert_equals_definition("by_priority")
+
+
 @pytest.mark.long
 def test_scattered_keys_of_a_large_view(
     lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch

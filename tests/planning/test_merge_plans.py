@@ -27,8 +27,8 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge,
 from dbt.adapters.icebergmv.maintenance.planning.queries.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import (
     are_few,
-    are_sent_to_every_task,
     can_be_cancelled,
+    is_sent_to_every_task,
 )
 from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import (
@@ -175,7 +175,7 @@ def test_queries_of_a_merge_have_to_be_little_beside_a_full_refresh(
 
 
 def merged(facts: TableChange, dims: TableChange, rows: int) -> list[tuple[int, bool, bool]]:
-    """Return the deltas of facts joined to dimensions: what changed, what cancels, whether one task compares it."""
+    """Return the deltas of a merge of facts joined to dimensions: what changed, what cancels, whether few are left."""
     bases = status(sized(facts, rows), sized(dims, 1000, "u", 1))
     plan = plan_refresh(JOINED, bases, PlanRequest("incremental", merges=True))
     assert isinstance(plan, Merge)
@@ -214,7 +214,7 @@ def test_extremes_see_all_rows_of_one_change() -> None:
 
 
 @pytest.mark.parametrize(("rows", "size", "few"), [(1000, 1024, True), (1000, 2**25, False), (600_000, 1024, False)])
-def test_how_many_rows_one_task_compares(rows: int, size: int, few: bool) -> None:
+def test_how_many_rows_are_sent_to_every_task(rows: int, size: int, few: bool) -> None:
     base = sized(replace(ONE_DAY, changed_rows=rows, changed_bytes=size), 5_000_000)
     assert are_few(base) is few
 
@@ -235,7 +235,8 @@ def test_how_many_rows_one_task_compares(rows: int, size: int, few: bool) -> Non
     ],
 )
 def test_tables_that_a_where_joins_keep_the_order_that_spark_gives_them(joined: str, sent: bool) -> None:
-    assert are_sent_to_every_task(analysed(f"SELECT count(*) AS c FROM {joined}")) is sent
+    definition = analysed(f"SELECT count(*) AS c FROM {joined}")
+    assert is_sent_to_every_task(definition, sized(replace(ONE_DAY, changed_rows=1000), 5_000_000)) is sent
 
 
 @pytest.mark.parametrize(("of", "can"), [(LongType(), True), (DoubleType(), False)])

@@ -12,12 +12,17 @@ from dbt.adapters.icebergmv.maintenance.planning.answers import changed_keys
 from dbt.adapters.icebergmv.maintenance.planning.answers.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.choice.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, references_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.cost.cost import most_seconds_asked
+from dbt.adapters.icebergmv.maintenance.planning.cost.cost import (
+    full_seconds_now,
+    most_seconds_asked,
+    there_is_time,
+)
 from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import MOST_KEYS, TOO_DEAR, TOO_LATE, too_many
 from dbt.adapters.icebergmv.maintenance.planning.questions.question_texts import A_ROW, QuestionTexts
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
 from tests.support.asked import OneTable, Tables
 from tests.support.bases import analysed, change, partition_rows, sized, status
@@ -92,6 +97,32 @@ def test_how_long_questions_may_take() -> None:
     assert [most_seconds_asked(s, small) for s in (None, 1.0, 60.0)] == [float("inf"), 5.0, 20.0]
     assert [most_seconds_asked(s, large) for s in (None, 0.3, 1.5, 3.0, 60.0)] == [float("inf"), 0.5, 0.5, 1.0, 20.0]
     assert [most_seconds_asked(s, large, is_cold=True) for s in (None, 0.3, 60.0)] == [float("inf"), 15.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "rows", "seconds"),
+    [
+        ((4.0, 1000), 1000, 4.0),
+        ((4.0, 1000), 5000, 20.0),
+        ((4.0, 1000), 10, 4.0),
+        ((4.0, None), 5000, 4.0),
+        ((4.0, 0), 5000, 4.0),
+        ((None, None), 5000, None),
+    ],
+)
+def test_a_full_refresh_takes_longer_where_tables_have_grown(
+    recorded: tuple[float | None, int | None], rows: int, seconds: float | None
+) -> None:
+    state = ViewState("", "h", ("lake", "ns", "s"), "u", 1, (), "full", "", "", "", "me")
+    state = replace(state, full_seconds=recorded[0], full_rows=recorded[1])
+    assert full_seconds_now(state, status(sized(ONE_DAY, rows))) == seconds
+
+
+def test_two_questions_or_more_have_to_be_little_beside_a_full_refresh() -> None:
+    large, small = status(sized(ONE_DAY, 1_000_000)), status(sized(ONE_DAY, 1000))
+    assert [there_is_time(n, large, 1.0) for n in (1, 2, 3)] == [True, True, False]
+    assert [there_is_time(n, large, 0.1) for n in (1, 2)] == [True, False]
+    assert there_is_time(9, small, 0.1) and there_is_time(9, large, None)
 
 
 def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:

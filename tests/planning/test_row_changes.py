@@ -68,25 +68,39 @@ def test_rows_come_and_go_as_often_as_they_did(rows: int) -> None:
     assert moved == [(1, None, -1, rows), (2, 2, 1, rows), (3, 3, 1, 1)]
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_one_task_compares_few_rows(few: bool) -> None:
-    """Rows that are read as they are, of both versions, are joined by several."""
-    changes = replace(compared(("id",)), few=few)
-    dialect = Dialect("lake")
-    reads = (changes.that_came, changes.that_went, changes.that_moved, changes.each_once, changes.counted)
-    assert {"/*+ COALESCE(1) */" in read(dialect) for read in reads} == {few}
-    assert "COALESCE" not in changes.both_versions(dialect)
+@pytest.mark.parametrize(
+    ("rows", "size", "is_one"),
+    [(250_000, 1024, True), (250_001, 1024, False), (10, 2**25, True), (10, 2**25 + 1, False), (10, None, False)],
+)
+def test_one_task_compares_two_small_versions(rows: int, size: int | None, is_one: bool) -> None:
+    """All that is read counts, not what changed of it; and what is joined to others has to be sent to other tasks."""
+    dialect, changes = Dialect("lake"), replace(compared(("id",), rows, size), few=True)
+    joined = (changes.that_came, changes.that_went, changes.that_moved, changes.each_once)
+    assert {"/*+ COALESCE(1) */" in read(dialect) for read in (*joined, changes.counted)} == {is_one}
+    few = replace(changes, few=False)
+    of_many = (few.that_came, few.that_went, few.that_moved, few.each_once, few.both_versions)
+    assert not any("COALESCE" in read(dialect) for read in of_many)
+    assert ("COALESCE" in few.counted(dialect)) is is_one
 
 
-@pytest.mark.parametrize(("few", "sent", "hint"), [(True, True, True), (True, False, False), (False, True, False)])
-def test_few_rows_are_sent_to_every_task(few: bool, sent: bool, hint: bool) -> None:
-    changes = replace(compared(("id",)), few=few, sent=sent)
-    assert ("BROADCAST" in changes.that_moved(Dialect("lake"))) is hint
+def test_rows_of_which_no_column_is_compared_are_all_alike() -> None:
+    """Only how many there are is a change."""
+    con = duckdb.connect()
+    con.sql('CREATE SCHEMA "@1"; CREATE SCHEMA "@2"')
+    con.sql('CREATE TABLE "@1"."t" AS SELECT 1 AS v FROM range(2)')
+    con.sql('CREATE TABLE "@2"."t" AS SELECT 2 AS v FROM range(5)')
+    changes = replace(compared(("v",)), unread={"v": "int"})
+    assert con.sql(to_duckdb(f"SELECT * FROM {changes.that_moved(Dialect('lake'))}")).fetchall() == [(None, 1)] * 3
+    assert con.sql(to_duckdb(f"SELECT * FROM {changes.that_came(Dialect('lake'))}")).fetchall() == [(None,)] * 3
+    assert con.sql(to_duckdb(f"SELECT * FROM {changes.that_went(Dialect('lake'))}")).fetchall() == []
 
 
-def compared(columns: Sequence[str]) -> RowChanges:
-    """Return what changed of a table of integers between its first and its second snapshot."""
-    table = bare_table("t", dict.fromkeys(columns, IntegerType()), (), (1, 2), 10)
+def compared(columns: Sequence[str], rows: int = 10, size: int | None = 1024) -> RowChanges:
+    """Return what changed of a table of integers between two snapshots, each of so many rows and bytes."""
+    table = bare_table("t", dict.fromkeys(columns, IntegerType()), (), (1, 2), rows)
+    for snapshot in table.metadata.snapshots if size is not None else ():
+        assert snapshot.summary is not None
+        snapshot.summary["total-files-size"] = str(size)
     before, now = (
         IcebergSource(table, ("lake", "ns", "t"), TableVersion("uuid", n, 0), table.schema(), table.schema())
         for n in (1, 2)

@@ -20,7 +20,8 @@ class Delta:
     read; else both versions of the rows in `touched` (None: of all). References in `before` are read at the snapshot
     given there, those in `empty` as empty, all others as they are now. The deltas of several references add up, as each
     reads those before it now and those after it as they were. `cancelled`: what both versions hold is left out first;
-    `few`: so few rows are compared that one task does it. `signed`: one query reads both versions, with a sign.
+    `few`: so few rows are left that they may be sent to every task. `signed`: one query reads both versions, with a
+    sign.
     """
 
     changed: int

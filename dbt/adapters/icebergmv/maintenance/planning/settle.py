@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import references
 from dbt.adapters.icebergmv.maintenance.planning.cost.cost import (
     STOPPED_AFTER,
     changed_nearly_everywhere,
+    full_seconds_now,
     most_seconds_asked,
 )
 from dbt.adapters.icebergmv.maintenance.planning.cost.stored_share import shares_within_bounds
@@ -161,7 +162,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, find_misfit: F
     view, described = _with_columns(lake, view)
     started = monotonic()
     ends = options.policy == "auto"
-    seconds = most_seconds_asked(view.state.full_seconds, view.status, is_cold=lake.is_cold) if ends else inf
+    full = full_seconds_now(view.state, view.status)
+    seconds = most_seconds_asked(full, view.status, is_cold=lake.is_cold) if ends else inf
     asker = asker_of(lake, Limit(started + STOPPED_AFTER * seconds))
     asking = Asking(asker, started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
@@ -279,6 +281,6 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         partitioning=[(f.column, f.transform) for f in stored_partitioning(view.storage)],
         incremental=options.incremental,
         appends=options.appends,
-        full_seconds=view.state.full_seconds,
+        full_seconds=full_seconds_now(view.state, view.status),
         left_out=left_out(view.state.streaks, view.status, view.state.last_full) if options.leaves_out else frozenset(),
     )

@@ -13,11 +13,11 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.planning.cost.cost import cancelling_pays
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import (
-    are_few,
     before_change,
     can_be_cancelled,
     columns_read,
     is_appended,
+    is_sent_to_every_task,
     rows_touched,
 )
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
@@ -96,7 +96,7 @@ def _without(definition: ViewDefinition, delta: Delta, base: BaseTableStatus, st
     source = base.base.source
     if source is None or not can_be_cancelled(definition, source, delta.changed) or not cancelling_pays(delta, status):
         return delta
-    return replace(delta, cancelled=True, few=are_few(base))
+    return replace(delta, cancelled=True, few=is_sent_to_every_task(definition, base))
 
 
 def _in_steps(

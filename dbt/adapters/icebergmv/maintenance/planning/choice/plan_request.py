@@ -30,7 +30,7 @@ class PlanRequest:
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
     whose changes are known by column bounds alone about which share of the stored rows is within these.
     With `merging_reads_less` groups are merged although partitions say which rows to overwrite.
-    `full_seconds` is how long the last full refresh took. `left_out`: these did not pay at the last refreshes.
+    `full_seconds` is how long a full refresh takes. `left_out`: these did not pay at the last refreshes.
     """
 
     policy: RefreshPolicy

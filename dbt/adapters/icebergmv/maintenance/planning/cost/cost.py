@@ -11,6 +11,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_
 from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Asked
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import IcebergSource, at_snapshot
 
@@ -172,8 +173,8 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus, full_sec
     """Return whether it costs less to read the deltas, each with all of the other tables, than everything once.
 
     Every delta is one query, or two if rows went and it is not signed. To find the rows that cancel costs next to
-    nothing where that is done at all (`cancelling_pays`). `full_seconds` is how long the last full refresh took, if
-    that is known: where it took a second, a few queries take longer, however few rows they read.
+    nothing where that is done at all (`cancelling_pays`). `full_seconds` is how long a full refresh takes, if
+    that is known: where it takes a second, a few queries take longer, however few rows they read.
     """
     total, bases = rows_in_all(status), status.by_reference
     queries = {delta.changed: 1 if delta.appended or delta.signed else 2 for delta in deltas}
@@ -256,18 +257,28 @@ def _rows_read(asked: Asked, copy: int, tables: Mapping[int, BaseTableStatus]) -
     return others + rows_to_ask(tables[copy])
 
 
-def there_is_time(references: int, status: MaterializedViewStatus, full_seconds: float | None) -> bool:
-    """Return whether so many references are asked in less time than the last full refresh took.
+def full_seconds_now(state: ViewState, status: MaterializedViewStatus) -> float | None:
+    """Return how many seconds a full refresh is taken to last, None where no former one is recorded.
 
-    However few rows a question reads, Spark plans and compiles it.
+    It takes as much longer than the last one as base tables have more rows now.
     """
-    if full_seconds is None or are_all_small(status):
+    if state.full_seconds is None or not state.full_rows:
+        return state.full_seconds
+    return state.full_seconds * max(1.0, rows_in_all(status) / state.full_rows)
+
+
+def there_is_time(references: int, status: MaterializedViewStatus, full_seconds: float | None) -> bool:
+    """Return whether so many references are asked in no more time than a full refresh takes.
+
+    However few rows a question reads, Spark plans and compiles it. One is asked until its time is over.
+    """
+    if full_seconds is None or references <= 1 or are_all_small(status):
         return True
     return references * SECONDS_A_QUERY <= full_seconds
 
 
 def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus, *, is_cold: bool = False) -> float:
-    """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`.
+    """Return after how many seconds of questions a full refresh is better, which takes `full_seconds`.
 
     On TPC-DS two of three changes reach nothing. But a full refresh of a second or two is not worth a question that
     takes as long: where it finds nothing out, the refresh takes twice the time.

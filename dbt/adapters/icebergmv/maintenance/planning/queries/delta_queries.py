@@ -18,12 +18,7 @@ from dbt.adapters.icebergmv.maintenance.planning.queries.pinned_queries import (
     read_appended,
     read_pinned,
 )
-from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import (
-    RowChanges,
-    are_sent_to_every_task,
-    columns_read,
-    unread,
-)
+from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import RowChanges, columns_read, unread
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
@@ -142,7 +137,6 @@ class _Reader:
             columns,
             delta.touched,
             delta.few,
-            are_sent_to_every_task(self._definition),
             unread(self._definition, columns),
         )
 

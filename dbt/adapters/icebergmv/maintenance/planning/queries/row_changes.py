@@ -23,9 +23,10 @@ from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import Iceberg
 from dbt.adapters.icebergmv.maintenance.status.tables.listed_rows import ListedRows
 
 _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
-"""So many rows one task compares in less time than several, which need a shuffle. What is left may be sent to every
-task that joins it: Spark does not know how few these are when it plans a join.
-"""
+"""So many rows may be sent to every task that joins them. Spark does not know how few are left when it plans a join."""
+
+_ROWS_OF_A_TASK, _BYTES_OF_A_TASK = 500_000, 64 * 1024 * 1024
+"""One task compares so many rows of two versions in less time than several tasks do, which need a shuffle."""
 
 _CHANGED = "icebergmv_changed"
 _PIECE, _ROW = "icebergmv_piece", "icebergmv_row"
@@ -71,17 +72,17 @@ def primitive_columns(source: IcebergSource) -> dict[str, str]:
 
 
 def are_few(base: BaseTableStatus) -> bool:
-    """Return whether the changed rows of a base table are few enough for one task, whatever cancels."""
+    """Return whether the changed rows of a base table are few enough to be sent to every task, whatever cancels."""
     return rows_to_ask(base) <= _FEW_ROWS and base.change.changed_bytes <= _FEW_BYTES
 
 
-def are_sent_to_every_task(definition: ViewDefinition) -> bool:
-    """Return whether Spark is told to send changed rows, where they are few, to every task that joins them.
+def is_sent_to_every_task(definition: ViewDefinition, base: BaseTableStatus) -> bool:
+    """Return whether Spark is told to send the changed rows of a base table to every task that joins them.
 
     Not where commas join several tables: Spark puts these in the order in which a WHERE connects them, but not across a
     join with a hint (ReorderJoin, ExtractFiltersAndInnerJoins). The tables before it would be multiplied.
     """
-    return not definition.joins_by_where
+    return are_few(base) and not definition.joins_by_where
 
 
 def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, reference: int) -> bool:
@@ -162,7 +163,7 @@ def counted_rows(
     before, since = before_change(base, now), base.change.appended_since
     if not columns or before is None:
         return None
-    changes = RowChanges(reference, before, now, columns, rows_touched(base), are_few(base))
+    changes = RowChanges(reference, before, now, columns, rows_touched(base))
     if since is None or not is_appended(base):
         return changes.counted(dialect)
     new = read_appended(replace(reference, has_alias=True), now, since, changes.wanted, dialect)
@@ -206,8 +207,8 @@ def _row_changes(
     columns, before = columns_read(definition, now, base.references), before_change(base, now)
     if not columns or before is None:
         return None
-    sent, others = are_sent_to_every_task(definition), unread(definition, columns)
-    return RowChanges(reference, before, now, columns, rows_touched(base), are_few(base), sent, others)
+    few = is_sent_to_every_task(definition, base)
+    return RowChanges(reference, before, now, columns, rows_touched(base), few, unread(definition, columns))
 
 
 def that_differ(columns: Mapping[str, str], qualifier: str = "", than: Literal["<>", ">", "<"] = "<>") -> str:
@@ -227,8 +228,8 @@ def that_differ(columns: Mapping[str, str], qualifier: str = "", than: Literal["
 class RowChanges:
     """What changed of the table behind a reference: its versions, and the rows that may have changed (None: any).
 
-    `few`: one task compares them, and what is left is `sent` to every task. `columns` are those that are named, with
-    their types. Those that are `unread` are NULL: rows are compared by the others alone.
+    `few`: Spark sends them to every task. `columns` are those that are named, with their types. Those that are `unread`
+    are NULL: rows are compared by the others alone.
     """
 
     reference: TableReference
@@ -237,7 +238,6 @@ class RowChanges:
     columns: Mapping[str, str]
     wanted: tuple[TupleDomain, ...] | None = None
     few: bool = False
-    sent: bool = True
     unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -246,11 +246,12 @@ class RowChanges:
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
-        return self._in_place(f"SELECT {self._items()} FROM ({self._together(dialect)}) {that_differ(self._compared)}")
+        both = self._both_to_compare(dialect, self.few)
+        return self._in_place(f"SELECT {self._items()} FROM ({both}) {that_differ(self._compared)}")
 
     def counted(self, dialect: Dialect) -> str:
         """Return the same with how many more of each row the later version has."""
-        return self.counted_in(self._together(dialect))
+        return self.counted_in(self._both_to_compare(dialect))
 
     def counted_in(self, signed: str) -> str:
         """Return the same of a query that gives rows with a SIGN."""
@@ -289,10 +290,20 @@ class RowChanges:
             for source, sign in ((self.now, 1), (self.before, -1))
         )
 
-    def _together(self, dialect: Dialect) -> str:
-        """Return the rows of both versions, if they are few in one task, where to compare them needs no shuffle."""
+    def _both_to_compare(self, dialect: Dialect, may_be_together: bool = True) -> str:
+        """Return the rows of both versions, if these are small in one task, where to compare them needs no shuffle.
+
+        What the rows are joined to afterwards would be joined in that task, too: they have to be sent to others for it.
+        """
         both = self._both(dialect)
-        return f"SELECT /*+ COALESCE(1) */ * FROM ({both})" if self.few else both
+        return f"SELECT /*+ COALESCE(1) */ * FROM ({both})" if may_be_together and self._are_small else both
+
+    @property
+    def _are_small(self) -> bool:
+        """Return whether one task reads both versions, as a whole, in less time than a shuffle takes."""
+        limits = {"total-records": _ROWS_OF_A_TASK, "total-files-size": _BYTES_OF_A_TASK}
+        counts = [(version.count(what), most) for what, most in limits.items() for version in (self.before, self.now)]
+        return all(count is not None and 2 * count <= most for count, most in counts)
 
     def that_came(self, dialect: Dialect) -> str:
         """Return the rows that are there more often now, each as often as it came. Not for columns of floats."""
@@ -314,10 +325,11 @@ class RowChanges:
 
         So does EXCEPT ALL, with one of the versions in front, but it reads both for each.
         """
+        both = self._both_to_compare(dialect, self.few)
         items = ", ".join([*map(identifier, self._compared), f"sum({SIGN}) AS {SIGN}"])
-        counted = f"SELECT {items} FROM ({self._together(dialect)}) {that_differ(self._compared, than=than)}"
+        counted = f"SELECT {items} FROM ({both}) {that_differ(self._compared, than=than)}"
         pieces = f"explode(sequence(0, CAST((abs({SIGN}) - 1) div {_ROWS_OF_A_PIECE} AS int))) AS {_PIECE}"
-        left = f"abs({SIGN}) - {_PIECE} * {_ROWS_OF_A_PIECE}"
+        left = f"abs({SIGN}) - {_PIECE} * {_ROWS_OF_A_PIECE}L"
         rows = f"explode(sequence(1, CAST(least({_ROWS_OF_A_PIECE}, {left}) AS int))) AS {_ROW}"
         return f"SELECT *, {rows} FROM (SELECT *, {pieces} FROM ({counted}))"
 
@@ -330,7 +342,5 @@ class RowChanges:
         return read_pinned(replace(self.reference, has_alias=True), source, self.wanted, dialect)
 
     def _in_place(self, query: str) -> str:
-        inner = (
-            f"SELECT /*+ BROADCAST({_CHANGED}) */ * FROM ({query}) AS {_CHANGED}" if self.few and self.sent else query
-        )
+        inner = f"SELECT /*+ BROADCAST({_CHANGED}) */ * FROM ({query}) AS {_CHANGED}" if self.few else query
         return self.reference.named(f"({inner})")

@@ -47,7 +47,7 @@ TOO_MANY_CHANGED = NotListed("are not asked: that would read more than half as m
 TOO_DEAR = NotListed("take longer to ask than everything takes to compute")
 
 TOO_LATE = NotListed(
-    "could not all be asked in time (a third of what the last full refresh took, or a second or two; there is no limit "
+    "could not all be asked in time (a third of what the last full refresh took, or half a second; there is no limit "
     "with refresh_policy incremental)"
 )
 
