@@ -187,6 +187,24 @@ def test_all_questions_together_have_to_pay(name: str) -> None:
     assert asking_pays(of_itself(copies).asked, (0,), status(base), frozenset()) is pays
 
 
+@pytest.mark.parametrize(
+    ("copies", "rows", "full_seconds", "pays"),
+    [
+        (1, MANY, 0.1, True),
+        (2, MANY, None, True),
+        (2, MANY, 5.0, True),
+        (2, MANY, 3.0, False),
+        (2, 10_000, 0.1, True),
+    ],
+)
+def test_questions_have_to_be_little_beside_a_full_refresh(
+    copies: int, rows: int, full_seconds: float | None, pays: bool
+) -> None:
+    """Each of two reads the other use of the table, half of what the SELECT reads. One is asked until it is stopped."""
+    base = sized(replace(ONE_DAY, changed_rows=1000), rows)
+    assert asking_pays(of_itself(copies).asked, (0,), status(base), frozenset(), full_seconds) is pays
+
+
 @pytest.mark.parametrize(("rows", "pays"), [(10, True), (200_000, True), (1_000_000, False)])
 def test_small_tables_beside_a_large_one_are_asked_for_their_own_keys(rows: int, pays: bool) -> None:
     star = analysed("SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN t c ON a.id = c.id JOIN t d ON a.id = d.id")

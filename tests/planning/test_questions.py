@@ -15,7 +15,6 @@ from dbt.adapters.icebergmv.maintenance.planning.choice.to_ask import ToAsk, ref
 from dbt.adapters.icebergmv.maintenance.planning.cost.cost import (
     full_seconds_now,
     most_seconds_asked,
-    there_is_time,
 )
 from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
@@ -116,13 +115,6 @@ def test_a_full_refresh_takes_longer_where_tables_have_grown(
     state = ViewState("", "h", ("lake", "ns", "s"), "u", 1, (), "full", "", "", "", "me")
     state = replace(state, full_seconds=recorded[0], full_rows=recorded[1])
     assert full_seconds_now(state, status(sized(ONE_DAY, rows))) == seconds
-
-
-def test_two_questions_or_more_have_to_be_little_beside_a_full_refresh() -> None:
-    large, small = status(sized(ONE_DAY, 1_000_000)), status(sized(ONE_DAY, 1000))
-    assert [there_is_time(n, large, 1.0) for n in (1, 2, 3)] == [True, True, False]
-    assert [there_is_time(n, large, 0.1) for n in (1, 2)] == [True, False]
-    assert there_is_time(9, small, 0.1) and there_is_time(9, large, None)
 
 
 def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:

@@ -28,7 +28,6 @@ from dbt.adapters.icebergmv.maintenance.planning.cost.cost import (
     is_cheap_to_ask,
     is_rough,
     small_beside_large,
-    there_is_time,
     worth_filtering,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append
@@ -141,14 +140,13 @@ def as_far_as_it_pays(
     """
     whole, needed = replace(asked, shared={}), replace(to_ask, narrower=())
     is_auto = request.policy == "auto"
+    full_seconds = request.full_seconds if is_auto else None
     for wanted in (to_ask, needed) if is_auto else (to_ask,):
         references = (*wanted.needed, *wanted.narrower)
         shared = [index for index in references if index in asked.shared]
         says_as_much = all(map(whole.answers_some, shared)) and asking_pays(whole, shared, status, frozenset())
-        if is_auto and not there_is_time(len(references), status, request.full_seconds):
-            continue
         for text in (whole, asked) if says_as_much else (asked,):
-            if asking_pays(text, references, status, small_beside_large(status)):
+            if asking_pays(text, references, status, small_beside_large(status), full_seconds):
                 return wanted, text
     return (needed, None) if is_auto else (to_ask, asked)
 

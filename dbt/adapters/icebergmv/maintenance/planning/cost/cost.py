@@ -39,12 +39,6 @@ An overwrite of all takes 1.3 to 2 times as long.
 WORTH_ASKING = 0.1
 """The share of stored rows within bounds from which it is worth a query to know the keys in a few new rows."""
 
-_MOST_QUESTIONS = 1.5
-"""What all questions together may read, as a multiple of what a full refresh reads.
-
-On TPC-DS they take about as long for a row. Two of three changes reach nothing, which is worth a question or more.
-"""
-
 _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
 
@@ -78,9 +72,8 @@ _MANY_QUESTIONS = 4
 _FEW_QUERIES = 2
 """So few queries are run whatever they cost."""
 
-_MERGED_ROW = 0.75
-"""What a row costs that a merge reads, as a share of what it costs a full refresh, which groups and writes all of them.
-"""
+_ROW_OF_A_CHANGE = 0.75
+"""What a row costs that is read to merge or to ask, as a share of what it costs a full refresh, which writes, too."""
 
 _JOINED_TO_MANY = 4
 """How many times the rows that are compared others have to be, so that comparing them first pays."""
@@ -183,8 +176,13 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus, full_sec
     asked = {delta.changed: 0 if delta.cancelled else rows_to_ask(bases[delta.changed]) for delta in deltas}
     each = {i: total - _rows(bases[i]) + rows for i, rows in asked.items()}
     read = sum(number * each[i] for i, number in queries.items()) / total
-    begun = 0.0 if full_seconds is None else sum(queries.values()) * SECONDS_A_QUERY / max(full_seconds, 0.1)
-    return read * _MERGED_ROW + begun <= 1
+    return _are_cheap(sum(queries.values()), read, full_seconds)
+
+
+def _are_cheap(queries: int, read: float, full_seconds: float | None) -> bool:
+    """Return whether so many queries take no longer than a full refresh; `read` is in times of what that reads."""
+    begun = 0.0 if full_seconds is None else queries * SECONDS_A_QUERY / max(full_seconds, 0.1)
+    return read * _ROW_OF_A_CHANGE + begun <= 1
 
 
 def merging_reached_pays(filtered: Collection[int], status: MaterializedViewStatus) -> bool:
@@ -220,27 +218,35 @@ def is_compared_behind(base: BaseTableStatus, joined: Iterable[BaseTableStatus])
 
 
 def asking_pays(
-    asked: Asked, origins: Iterable[int], status: MaterializedViewStatus, by_itself: frozenset[int]
+    asked: Asked,
+    origins: Sequence[int],
+    status: MaterializedViewStatus,
+    by_itself: frozenset[int],
+    full_seconds: float | None = None,
 ) -> bool:
     """Return whether it costs less to ask some references what they reach than to compute everything.
 
     There is a question for each copy of a reference, and it reads all other tables as often as the SELECT does, for a
     table that is used several times also this one. What is in an expression that is used several times is asked in that
     alone. What only a scalar subquery reads, it reads twice. References in `by_itself` have their own keys looked for
-    first, so it may not read them at all.
+    first, so it may not read them at all. `full_seconds` is how long a full refresh takes, if that is known: one
+    question is asked until its time is over, several have to be little beside it.
     """
     bases = status.by_reference
     asked_for = [origin for origin in origins if origin not in by_itself]
     copies = [c for origin in asked_for if origin not in asked.shared for c in asked.copies_of(origin)]
     shared = [(cte.asked, c) for o in asked_for if (cte := asked.shared.get(o)) for c in cte.asked.copies_of(o)]
+    questions = len(copies) + len(shared)
     if are_all_small(status):
-        return len(copies) + len(shared) <= _MANY_QUESTIONS
+        return questions <= _MANY_QUESTIONS
     of_copy = _tables_read(asked, bases)
     everything = sum(map(_rows, of_copy.values()))
     scalar = sum(2 * _rows(of_copy[c]) for c in copies if c in asked.scalars)
     whole = sum(_rows_read(asked, c, of_copy) for c in copies if c not in asked.scalars)
     alone = sum(_rows_read(cte, c, _tables_read(cte, bases)) for cte, c in shared)
-    return scalar + whole + alone <= everything * _MOST_QUESTIONS
+    read = (scalar + whole + alone) / max(everything, 1)
+    questions += len(origins) - len(asked_for)
+    return _are_cheap(questions, read, full_seconds if questions > 1 else None)
 
 
 def _tables_read(asked: Asked, bases: Mapping[int, BaseTableStatus]) -> dict[int, BaseTableStatus]:
@@ -265,16 +271,6 @@ def full_seconds_now(state: ViewState, status: MaterializedViewStatus) -> float 
     if state.full_seconds is None or not state.full_rows:
         return state.full_seconds
     return state.full_seconds * max(1.0, rows_in_all(status) / state.full_rows)
-
-
-def there_is_time(references: int, status: MaterializedViewStatus, full_seconds: float | None) -> bool:
-    """Return whether so many references are asked in no more time than a full refresh takes.
-
-    However few rows a question reads, Spark plans and compiles it. One is asked until its time is over.
-    """
-    if full_seconds is None or references <= 1 or are_all_small(status):
-        return True
-    return references * SECONDS_A_QUERY <= full_seconds
 
 
 def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus, *, is_cold: bool = False) -> float:
