@@ -51,8 +51,7 @@ def test_columns_that_nothing_reads_may_have_fields_of_any_name(name: str) -> No
 @pytest.mark.parametrize("rows", [1, 9_999, 10_000, 10_001, 20_000, 30_001])
 def test_rows_come_and_go_as_often_as_they_did(rows: int) -> None:
     """A row that one version has more often is there so many times, however many these are; names may be anything."""
-    con = duckdb.connect()
-    con.sql('CREATE SCHEMA "@1"; CREATE SCHEMA "@2"')
+    con = with_two_versions()
     con.sql('CREATE TABLE "@1"."t" (col INT, v INT)')
     con.sql('CREATE TABLE "@2"."t" (col INT, v INT)')
     con.sql(f'INSERT INTO "@1"."t" SELECT 1, NULL FROM range({rows + 2}) UNION ALL SELECT 2, 2 FROM range(3)')
@@ -85,14 +84,20 @@ def test_one_task_compares_two_small_versions(rows: int, size: int | None, is_on
 
 def test_rows_of_which_no_column_is_compared_are_all_alike() -> None:
     """Only how many there are is a change."""
-    con = duckdb.connect()
-    con.sql('CREATE SCHEMA "@1"; CREATE SCHEMA "@2"')
+    con = with_two_versions()
     con.sql('CREATE TABLE "@1"."t" AS SELECT 1 AS v FROM range(2)')
     con.sql('CREATE TABLE "@2"."t" AS SELECT 2 AS v FROM range(5)')
     changes = replace(compared(("v",)), unread={"v": "int"})
     assert con.sql(to_duckdb(f"SELECT * FROM {changes.that_moved(Dialect('lake'))}")).fetchall() == [(None, 1)] * 3
     assert con.sql(to_duckdb(f"SELECT * FROM {changes.that_came(Dialect('lake'))}")).fetchall() == [(None,)] * 3
     assert con.sql(to_duckdb(f"SELECT * FROM {changes.that_went(Dialect('lake'))}")).fetchall() == []
+
+
+def with_two_versions() -> duckdb.DuckDBPyConnection:
+    """Return a database with a place for the tables of each of two snapshots."""
+    con = duckdb.connect()
+    con.sql('CREATE SCHEMA "@1"; CREATE SCHEMA "@2"')
+    return con
 
 
 def compared(columns: Sequence[str], rows: int = 10, size: int | None = 1024) -> RowChanges:

@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import that_differ
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, Write
+from dbt.adapters.icebergmv.maintenance.sql.queries import in_one_task
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable
 from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
@@ -90,9 +91,7 @@ def difference_query(start: StoredRows, written: StoredRows, types: Mapping[str,
         f"SELECT *, {sign} AS {SIGN} FROM ({view_query(rows.name, [*types], rows.snapshot_id)}{only})"
         for rows, sign in ((written, 1), (start, -1))
     )
-    # One task needs no shuffle, which takes Spark longer than to compare so few rows.
-    one_task = f"SELECT /*+ COALESCE(1) */ * FROM ({both})"
-    return f"SELECT 1 FROM ({one_task}) {that_differ(types)} LIMIT 1"
+    return f"SELECT 1 FROM ({in_one_task(both)}) {that_differ(types)} LIMIT 1"
 
 
 def concluded(settled: Settled, found: Compared) -> Settled:

@@ -22,3 +22,8 @@ def select_from(query: str, columns: str) -> str:
 def column_list(columns: Sequence[str]) -> str:
     """Return the quoted names of columns, as a select list."""
     return ", ".join(identifier(c) for c in columns)
+
+
+def in_one_task(query: str) -> str:
+    """Return a query whose rows Spark reads in one task: to group few of them takes less time than a shuffle."""
+    return f"SELECT /*+ COALESCE(1) */ * FROM ({query})"

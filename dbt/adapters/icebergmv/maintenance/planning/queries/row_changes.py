@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.references.table_references i
 from dbt.adapters.icebergmv.maintenance.planning.cost.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.queries.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, in_one_task
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, is_comparable, is_float, is_primitive
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -27,6 +28,8 @@ _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
 
 _ROWS_OF_A_TASK, _BYTES_OF_A_TASK = 500_000, 64 * 1024 * 1024
 """One task compares so many rows of two versions in less time than several tasks do, which need a shuffle."""
+
+_Than: TypeAlias = Literal["<>", ">", "<"]
 
 _CHANGED = "icebergmv_changed"
 _PIECE, _ROW = "icebergmv_piece", "icebergmv_row"
@@ -211,7 +214,7 @@ def _row_changes(
     return RowChanges(reference, before, now, columns, rows_touched(base), few, unread(definition, columns))
 
 
-def that_differ(columns: Mapping[str, str], qualifier: str = "", than: Literal["<>", ">", "<"] = "<>") -> str:
+def that_differ(columns: Mapping[str, str], qualifier: str = "", than: _Than = "<>") -> str:
     """Return what keeps, of a SELECT over rows with a SIGN, those whose signs do not add up to nothing.
 
     `than`: those of which more came, or more went. Rows are compared by some columns, given with their types: floats as
@@ -253,9 +256,10 @@ class RowChanges:
         """Return the same with how many more of each row the later version has."""
         return self.counted_in(self._both_to_compare(dialect))
 
-    def counted_in(self, signed: str) -> str:
-        """Return the same of a query that gives rows with a SIGN."""
-        return f"(SELECT {self._items()}, sum({SIGN}) AS {SIGN} FROM ({signed}) {that_differ(self._compared)})"
+    def counted_in(self, signed: str, than: _Than = "<>") -> str:
+        """Return the same of a query that gives rows with a SIGN; see `that_differ` for `than`."""
+        differ = that_differ(self._compared, than=than)
+        return f"(SELECT {self._items()}, sum({SIGN}) AS {SIGN} FROM ({signed}) {differ})"
 
     def _items(self, qualifier: str = "") -> str:
         def item(name: str, of: str) -> str:
@@ -296,7 +300,7 @@ class RowChanges:
         What the rows are joined to afterwards would be joined in that task, too: they have to be sent to others for it.
         """
         both = self._both(dialect)
-        return f"SELECT /*+ COALESCE(1) */ * FROM ({both})" if may_be_together and self._are_small else both
+        return in_one_task(both) if may_be_together and self._are_small else both
 
     @property
     def _are_small(self) -> bool:
@@ -307,31 +311,27 @@ class RowChanges:
 
     def that_came(self, dialect: Dialect) -> str:
         """Return the rows that are there more often now, each as often as it came. Not for columns of floats."""
-        return self._in_place(f"SELECT {self._values()} FROM ({self._repeated('>', dialect)})")
+        return self._in_place(f"SELECT {column_list([*self.columns])} FROM ({self._repeated('>', dialect)})")
 
     def that_went(self, dialect: Dialect) -> str:
         """Return the rows that were there more often before, each as often as it went. Not for columns of floats."""
-        return self._in_place(f"SELECT {self._values()} FROM ({self._repeated('<', dialect)})")
+        return self._in_place(f"SELECT {column_list([*self.columns])} FROM ({self._repeated('<', dialect)})")
 
     def that_moved(self, dialect: Dialect) -> str:
         """Return both of these with their SIGN."""
-        moved = self._repeated("<>", dialect)
-        return self._in_place(
-            f"SELECT {self._values()}, CASE WHEN {SIGN} > 0 THEN 1 ELSE -1 END AS {SIGN} FROM ({moved})"
-        )
+        items = f"{column_list([*self.columns])}, CASE WHEN {SIGN} > 0 THEN 1 ELSE -1 END AS {SIGN}"
+        return self._in_place(f"SELECT {items} FROM ({self._repeated('<>', dialect)})")
 
-    def _repeated(self, than: Literal["<>", ">", "<"], dialect: Dialect) -> str:
+    def _repeated(self, than: _Than, dialect: Dialect) -> str:
         """Return the rows that the versions do not have equally often, each as often as one of them has more of it.
 
         So does EXCEPT ALL, with one of the versions in front, but it reads both for each.
         """
-        both = self._both_to_compare(dialect, self.few)
-        items = ", ".join([*map(identifier, self._compared), f"sum({SIGN}) AS {SIGN}"])
-        counted = f"SELECT {items} FROM ({both}) {that_differ(self._compared, than=than)}"
+        counted = self.counted_in(self._both_to_compare(dialect, self.few), than)
         pieces = f"explode(sequence(0, CAST((abs({SIGN}) - 1) div {_ROWS_OF_A_PIECE} AS int))) AS {_PIECE}"
         left = f"abs({SIGN}) - {_PIECE} * {_ROWS_OF_A_PIECE}L"
         rows = f"explode(sequence(1, CAST(least({_ROWS_OF_A_PIECE}, {left}) AS int))) AS {_ROW}"
-        return f"SELECT *, {rows} FROM (SELECT *, {pieces} FROM ({counted}))"
+        return f"SELECT *, {rows} FROM (SELECT *, {pieces} FROM {counted})"
 
     def _values(self) -> str:
         return ", ".join(
