@@ -36,29 +36,19 @@ from integration.randomised.history import (
     Sweep,
 )
 from integration.randomised.kept import check_kept, check_pinned, kept_rows
+from integration.randomised.known_faults import known_fault
 from integration.randomised.looks import Looker
 from integration.randomised.orphans import sweep
+from integration.randomised.refresh_checks import Followed, check_idle, check_untouched
 from integration.randomised.statistics import INCREMENTAL, Statistics
 from integration.randomised.subject import CATALOG, Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
 from integration.randomised.tables import COLUMN_LIST, transform_of
+from integration.randomised.views_above import above, forget_texts_above, leave_traces, note_above
 from integration.support.lake import LakeProject
 from integration.support.stitched import take_tables_for
 from integration.support.storage_sizes import take_storage_for_scattered
 
 _numbers = itertools.count()
-# A reason gives the beginning of an error alone, of which Spark Connect makes more words.
-_FAULTS = {
-    "a widened partition column": re.compile(
-        r"class java\.lang\.Long cannot be( cast to class java\.lang\.Integer|\))"
-    ),
-    "two partition fields of one decimal type": re.compile(r"Type not recognized: decimal_\d+_\d+"),
-    # Of format version 1; nobody can read such a table any more.
-    "a partition field that was dropped and added again": re.compile(r"Multiple entries with same key: (\d+)=\1: "),
-}
-"""Of Iceberg and PyIceberg (README, Limits), by what brings them about."""
-
-_REPLACED = re.compile(r" REPLACE WHERE (?P<where>.*?) SELECT `", re.DOTALL)
-_DELETED = re.compile(r"^DELETE FROM \S+ WHERE (?P<where>.*)$", re.DOTALL)
 _HEAD = re.compile(r"\{head:(\w+)\}")
 _METADATA = re.compile(r"\{metadata(?::(\d+))?\}")
 _QUESTION = re.compile(r"SELECT DISTINCT .* AS k0")
@@ -77,6 +67,7 @@ class Machine:
         self.world = World(run, lake.reader(), f"{lake.schema}_{self.suffix}", settings, history.layout)
         self.specs = {t.name: [t.partition_by] for t in history.tables}
         self.subjects = [self._subject(i) for i in range(len(history.views))]
+        self.followed = Followed(self.subjects, self.specs, history.key_column)
         self.looker = Looker(
             replace(self.world, run=lake.session(_conf(generated, adaptive=True))), statistics, self.specs
         )
@@ -128,10 +119,10 @@ class Machine:
                 for subject in self._of_shape(step.shape):
                     before = subject.behavior
                     self.looker.alter(subject, step.behavior)
-                    self._leave_traces(subject)
-                    self._note_above(subject, "altered")
+                    leave_traces(subject, self.subjects)
+                    note_above(subject, self.subjects, "altered")
                     if subject.behavior != before:
-                        self._forget_texts_above(subject)
+                        forget_texts_above(subject, self.subjects)
             case Maintain():
                 built = [s for s in self.subjects if s.built]
                 self._at_once(self._maintain, built)
@@ -148,10 +139,6 @@ class Machine:
 
     def _of_shape(self, shape: str) -> list[Subject]:
         return [s for s in self.subjects if s.shape.name == shape and s.built]
-
-    def _above(self, subject: Subject) -> list[Subject]:
-        """Return the views that read a view."""
-        return [other for other in self.subjects if subject.name in other.reads.values()]
 
     def _levels(self) -> list[list[Subject]]:
         upper = [s for s in self.subjects if "mv" in s.reads]
@@ -207,7 +194,7 @@ class Machine:
                 _note(subject, change)
                 if change.kind not in WRITES:
                     # A view above one that is live watches its tables too.
-                    self._leave_traces(subject)
+                    leave_traces(subject, self.subjects)
 
     def _snapshot_behind(self, change: Change) -> int | None:
         table = self.world.table(change.table) if change.back else None
@@ -233,9 +220,11 @@ class Machine:
             self.statistics.events[f"asked the changed rows, then {result.kind}"] += 1
         subject.check(expected)
         self._settle(subject, result.kind, result.reason)
-        self._check_idle(subject)
+        check_idle(subject)
         if result.kind in INCREMENTAL and start is not None:
-            self._check_untouched(subject, start, recorder.statements)
+            gone, kept = check_untouched(subject, start, recorder.statements)
+            self.statistics.events["storage files kept"] += kept
+            self.statistics.events["storage files replaced"] += gone
 
     def _settle(self, subject: Subject, kind: str, reason: str) -> None:
         """Judge the kind of a refresh, count it, and start from here."""
@@ -250,10 +239,10 @@ class Machine:
             subject.rolled_back = None
         if subject.built and not subject.changed and not subject.broken and kind != "none" and not new_meaning:
             raise WrongResult("needless", shape, f"{kind} although no row changed: {reason}")
-        if kind == "full" and not new_meaning and self._must_be_incremental(subject):
+        if kind == "full" and not new_meaning and self.followed.must_be_incremental(subject):
             raise WrongResult("full", shape, f"{reason}; changed {sorted(subject.changed)}; {subject.sql}")
         if kind != "none":
-            for other in self._above(subject):
+            for other in above(subject, self.subjects):
                 other.changed.add("mv")
                 other.broken |= {"full"} if kind == "full" else set()
         subject.changed.clear()
@@ -261,62 +250,6 @@ class Machine:
         subject.altered = False
         subject.built = True
         self.looker.remember(subject)
-
-    def _must_be_incremental(self, subject: Subject) -> bool:
-        """Return whether a full refresh would be a silent fallback."""
-        if subject.shape.name not in shapes.MUST_BE_INCREMENTAL or not subject.built or subject.broken:
-            return False
-        return subject.changed <= subject.shape.tracked and all(self._is_followed(subject, t) for t in subject.changed)
-
-    def _is_followed(self, subject: Subject, table: str) -> bool:
-        """Return whether every partition of the table, under any of its specs, says something about the view's key."""
-        if table == "mv":
-            below = next(s for s in self.subjects if s.name == subject.reads["mv"])
-            # Derived partitioning leaves floats out.
-            is_partitioned = (
-                self.history.key_column.equates if below.partition_by is None else below.partition_by == ("key",)
-            )
-            return below.flavour == "{}" and is_partitioned and self._is_followed(below, "a")
-        key, flavour = self.history.key_column, subject.flavour
-        if subject.shape.equates and not key.equates:
-            return False
-        for spec in self.specs[table]:
-            transforms = [t for t, column in map(transform_of, spec) if column == key.name]
-            computed = flavour in key.computed and subject.shape.name in shapes.ONE_EXPRESSION
-            followed = flavour in key.followed and any(t in key.ranges for t in transforms)
-            if not (transforms if flavour == "{}" else followed or (computed and "identity" in transforms)):
-                return False
-        return True
-
-    def _check_idle(self, subject: Subject) -> None:
-        """A second refresh does nothing, and needs no Spark for it."""
-        recorder = Recorder(self.world.spark)
-        again = subject.refresh(recorder)
-        if again.kind != "none" or recorder.statements:
-            raise WrongResult(
-                "second refresh", subject.shape.name, f"{again.kind} ({again.reason}): {recorder.statements}"
-            )
-
-    def _check_untouched(self, subject: Subject, start: int, statements: list[str]) -> None:
-        """Files of the storage without a row in the replaced region are kept as they are."""
-        after = subject.storage_snapshot()
-        assert after is not None
-        kept, before = subject.storage_files(after), subject.storage_files(start)
-        gone = before - kept
-        where = next((m["where"] for s in statements if (m := _REPLACED.search(s) or _DELETED.search(s))), None)
-        if not gone or start == after:
-            return
-        if where is None:
-            raise WrongResult("untouched", subject.shape.name, f"{len(gone)} files replaced by {statements}")
-        inside = self.world.spark(
-            f"SELECT _file FROM {self.world.name(subject.storage)} VERSION AS OF {start} "
-            f"GROUP BY _file HAVING max(coalesce({where}, false))"
-        )
-        needless = gone - {str(row[0]) for row in inside}
-        if needless:
-            raise WrongResult("untouched", subject.shape.name, f"{len(needless)} files outside {where} were replaced")
-        self.statistics.events["storage files kept"] += len(before & kept)
-        self.statistics.events["storage files replaced"] += len(gone)
 
     def _crash(self, crash: Crash) -> None:
         subject = self.subjects[crash.view % len(self.subjects)]
@@ -330,15 +263,15 @@ class Machine:
             self.statistics.events["crash"] += 1
             subject.check()
             self.looker.remember(subject, fresh=False)
-            self._leave_traces(subject)
-            self._note_above(subject, "crashed")
+            leave_traces(subject, self.subjects)
+            note_above(subject, self.subjects, "crashed")
         else:
             subject.check(live)
             self._settle(subject, result.kind, result.reason)
-            self._leave_traces(subject)
+            leave_traces(subject, self.subjects)
             if dying.dead:
                 # It was published before, and the error was taken for a lost race.
-                self._note_above(subject, "crashed")
+                note_above(subject, self.subjects, "crashed")
 
     def _interleave(self, step: Interleave) -> None:
         subject = self.subjects[step.view % len(self.subjects)]
@@ -366,8 +299,8 @@ class Machine:
             self.statistics.events["interleaved"] += 1
         subject.check()
         self.looker.remember(subject, fresh=False)
-        self._leave_traces(subject)
-        self._note_above(subject, "interleaved")
+        leave_traces(subject, self.subjects)
+        note_above(subject, self.subjects, "interleaved")
 
     def _maintain(self, subject: Subject) -> None:
         """Compact what can be, keep nothing that no version reads; the view shows what it showed."""
@@ -386,7 +319,7 @@ class Machine:
         check_kept(subject, kept)
         subject.check()
         if compacted:
-            self._leave_traces(subject)
+            leave_traces(subject, self.subjects)
 
     def _roll_back(self, step: Rollback) -> None:
         subject = self.subjects[step.view % len(self.subjects)]
@@ -408,24 +341,8 @@ class Machine:
         if subject.recorded_cut():
             # Where it is not recorded what rows were computed from, no view can watch that; readers get the rows.
             self.looker.remember(subject, fresh=False)
-        self._leave_traces(subject)
-        self._note_above(subject, "rolled back")
-
-    def _note_above(self, subject: Subject, how: str) -> None:
-        """Note that a view may have been refreshed, by which plan is not known, or is read in another way."""
-        for other in self._above(subject):
-            other.changed.add("mv")
-            other.broken.add(how)
-
-    def _forget_texts_above(self, subject: Subject) -> None:
-        """Note that upper views are not read as they are made: they see another behaviour from their next run on."""
-        for other in self._above(subject):
-            other.texts = {}
-
-    def _leave_traces(self, subject: Subject) -> None:
-        """Note that something happened to what a view above this one watches."""
-        for other in self._above(subject):
-            other.altered = True
+        leave_traces(subject, self.subjects)
+        note_above(subject, self.subjects, "rolled back")
 
     def _run_dbt(self, level: list[Subject]) -> None:
         for subject in level:
@@ -446,7 +363,7 @@ class Machine:
             response = responses[f"{subject.name}_{self.suffix}"]
             subject.check(expected[subject.name])
             self._settle(subject, response["refresh_kind"], response["refresh_reason"])
-            self._check_idle(subject)
+            check_idle(subject)
 
     def _remove_files(self) -> None:
         location = next((t.location() for n in self.specs if (t := self.world.table(n)) is not None), None)
@@ -471,7 +388,7 @@ def run_history(lake: LakeProject, history: History, statistics: Statistics | No
                 take_storage_for_scattered(patched)
             Machine(lake, history, counted).run()
     except Exception as error:
-        fault = next((name for name, words in _FAULTS.items() if words.search(str(error))), None)
+        fault = known_fault(error)
         if fault is None:
             raise
         counted.events[f"ended by {fault}"] += 1

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh import refresh as refresh_module
 from dbt.adapters.icebergmv.maintenance.refresh import storage_commit, view_layout
-from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import recorded_request
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
@@ -48,7 +48,17 @@ def rival(lake: LakeProject, name: str, **other: Any) -> None:
     request = replace(recorded_request(lake.reader(), ("lake", lake.schema, name)), is_run=False, **other)
     inspection = inspect(lake.reader(), request)
     with pytest.raises(Dead):
-        refresh(Lake(lake.reader(), dying), inspection, read_plan(inspection))
+        refresh_module.refresh(Lake(lake.reader(), dying), inspection, read_plan(inspection))
+
+
+def wider_rival(lake: LakeProject, name: str, table: str) -> None:
+    """Give a base table another column, and refresh the view."""
+    lake.sql(f"ALTER TABLE {table} ADD COLUMN c int")
+    request = replace(recorded_request(lake.reader(), ("lake", lake.schema, name)), is_run=False)
+    mine = Lake(lake.reader(), lake.session({}))
+    inspection = inspect(lake.reader(), request)
+    result = refresh_module.refresh(mine, inspection, read_plan(inspection))
+    assert (result.kind, "its column c is new" in result.reason) == ("full", True)
 
 
 def once(patch: pytest.MonkeyPatch, place: tuple[ModuleType, str], act: Callable[[], None]) -> None:
@@ -82,6 +92,23 @@ def test_rows_come_into_the_columns_that_they_were_made_for(lake: LakeProject, c
         lake.run("--select", name)
     lake.assert_equals_definition(name)
     assert lake.run("--select", name)[name]["refresh_kind"] == "none"
+
+
+def test_the_storage_keeps_a_column_that_another_run_gave_it(lake: LakeProject) -> None:
+    table = f"lake.{lake.schema}.rival_wider_t"
+    lake.sql(f"CREATE TABLE {table} (k int, a int) USING iceberg")
+    lake.sql(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
+    lake.model("rival_wider", f"select * from {table}")
+    lake.run("--select", "rival_wider")
+    lake.sql(f"INSERT INTO {table} VALUES (3, 30)")
+    with pytest.MonkeyPatch.context() as patch:
+        # The columns of the SELECT are known by then, and those of the storage table are not.
+        once(patch, (refresh_module, "misfit_to_write"), lambda: wider_rival(lake, "rival_wider", table))
+        assert lake.run("--select", "rival_wider")["rival_wider"]["refresh_kind"] == "none"
+    lake.assert_equals_definition("rival_wider")
+    lake.sql(f"INSERT INTO {table} VALUES (4, 40, 400)")
+    assert lake.run("--select", "rival_wider")["rival_wider"]["refresh_kind"] == "append"
+    lake.assert_equals_definition("rival_wider")
 
 
 def test_hidden_keys_are_those_that_were_made(lake: LakeProject) -> None:

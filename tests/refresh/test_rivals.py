@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import pytest
@@ -82,6 +82,40 @@ def test_a_state_that_cannot_be_set_as_another_refresh_published_is_a_lost_race(
     spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=rival)
     assert stage.refresh(ROWS, spark)[0].kind == "none", "it starts again from what the other one published"
     assert spark.happens is None
+
+
+@dataclass
+class OfColumnsOfBefore(RecordingSpark):
+    """Something happens as soon as Spark has said which columns the SELECT has."""
+
+    happens: Callable[[], object] | None = None
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        found = super().__call__(sql)
+        if self.happens is not None and sql.startswith("DESCRIBE"):
+            happens, self.happens = self.happens, None
+            happens()
+        return found
+
+
+def test_another_refresh_gives_the_storage_another_column_while_this_one_plans(stage: Stage) -> None:
+    had = (("id", "bigint"), ("day", "date"), ("region", "string"), ("amount", "bigint"))
+    every = Model("SELECT * FROM orders", had)
+    wider = replace(every, columns=(*had, ("note", "bigint")))
+    stage.refresh(every)
+    sell("EU")(stage.tables())
+
+    def rival() -> None:
+        reformat(stage)
+        assert stage.refresh(wider)[0].kind == "full"
+        spark.columns = wider.columns
+
+    spark = OfColumnsOfBefore(stage.catalog, every.columns, happens=rival)
+    result, said = stage.refresh(every, spark)
+    assert (spark.happens, result.kind) == (None, "none"), "it starts again from what the rival published"
+    assert not [sql for sql in said if sql.startswith("CREATE OR REPLACE TABLE")], "the columns of before are of no use"
+    sell("US")(stage.tables())
+    assert stage.refresh(wider)[0].kind == "append", "the storage has the columns of today"
 
 
 class BesideAHook(RecordingSpark):

@@ -36,10 +36,13 @@ _REFUSED_BY_HIVE = "have types incompatible with the existing columns"
 def make_storage(lake: Lake, settled: Settled) -> None:
     """Create the storage table, or give it the columns and partitioning of the definition; it holds no rows then.
 
-    Raises RefreshConflict when another refresh made it meanwhile, InvalidConfig before anything is written.
+    Raises RefreshConflict when another refresh made it, or committed to it, since the view was inspected: its columns
+    may be those of today, and these of before. Raises InvalidConfig before anything is written.
     """
     order_of(settled.view.request.config, settled.columns)
     name, before = settled.view.request.config.storage_table, settled.view.storage
+    if _is_another(lake.catalog.table(name[1], name[2]), before):
+        raise _made_meanwhile(name)
     refuse_rows_aside(lake, storage_properties(settled), {} if before is None else before.properties)
     with alone(lake, name, before):
         if name[1] != settled.view.request.view[1]:
@@ -88,17 +91,24 @@ def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
         yield
     except Exception as error:
         # Whatever the statement failed of, a table that another refresh made meanwhile is the reason that counts.
-        now = lake.catalog.table(name[1], name[2])
-        if now is not None and (before is None or now.metadata_location != before.metadata_location):
-            raise RefreshConflict(
-                f"another refresh made the storage table {show(name)} meanwhile. Nothing was published; run again."
-            ) from error
+        if _is_another(lake.catalog.table(name[1], name[2]), before):
+            raise _made_meanwhile(name) from error
         if _REFUSED_BY_HIVE in str(error):
             raise InvalidConfig(
                 f"the Hive metastore refuses other column types for the storage table {show(name)}. Nothing was "
                 "published; set hive.metastore.disallow.incompatible.col.type.changes to false in its hive-site.xml."
             ) from error
         raise
+
+
+def _is_another(now: Table | None, before: Table | None) -> bool:
+    return now is not None and (before is None or now.metadata_location != before.metadata_location)
+
+
+def _made_meanwhile(name: TableName) -> RefreshConflict:
+    return RefreshConflict(
+        f"another refresh made the storage table {show(name)} meanwhile. Nothing was published; run again."
+    )
 
 
 def inherits_a_transform(settled: Settled, storage: Table | None) -> bool:
