@@ -95,6 +95,19 @@ def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
     assert asked(replace(ONE_FILE, appended_since=1, appended_rows=10)) == ToAsk()
 
 
+@pytest.mark.parametrize(
+    ("rows", "read", "is_asked"),
+    [(100_000, 200_000, True), (60_000, 120_000, True), (100_001, 200_002, False)],
+    ids=["the largest", "a smaller one", "a larger one"],
+)
+def test_both_versions_of_a_small_table_are_read_to_ask(rows: int, read: int, is_asked: bool) -> None:
+    written_again = replace(ONE_FILE, changed_rows=read)
+    to_ask = references_to_ask(FOLLOWED, status(sized(written_again, rows)), PlanRequest("auto"))
+    assert to_ask == (ToAsk(narrower=(0,)) if is_asked else ToAsk())
+    untracked = references_to_ask(BY_REGION, status(sized(written_again, rows)), PlanRequest("auto"))
+    assert untracked == (ToAsk(needed=(0,)) if is_asked else ToAsk())
+
+
 ONE_MOMENT = (TupleDomain.where({ColumnKey("ts"): Domain.of(10 * 86_400_000_000)}),)
 
 

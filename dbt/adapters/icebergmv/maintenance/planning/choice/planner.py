@@ -140,7 +140,7 @@ def _merge(
     if request.policy == "auto" and not merge_pays(deltas, status, request.full_seconds):
         return None
     region = otherwise.region if isinstance(otherwise, Overwrite) and not otherwise.added else None
-    return Merge(changes(status), deltas, region=region)
+    return Merge(changes(status, reaching={delta.changed for delta in deltas}), deltas, region=region)
 
 
 def _not_everything(
@@ -173,6 +173,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
     deltas = added_beside(definition, status, request)
     added = {delta.changed for delta in deltas}
     late: dict[str, None] = {}
+    reaching = set(added)
     for base in (b for b in status.stale if not b.is_among(added)):
         for occurrence in definition.uses_of_all(base.references):
             answer = request.answers.get(occurrence.index)
@@ -185,12 +186,15 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
                     untracked(definition, base, occurrence, answer or _why_unasked(definition, status, request))
                 )
             disjuncts += affected
+            reaching |= {occurrence.index} if affected else set()
             if answer is TOO_LATE:
                 late[unanswered(base, TOO_LATE)] = None
     region = simplify(disjuncts, REGION_LIMIT)
-    reason = "; ".join((changes(status, added), *late))
+    if not region and not deltas:
+        return unaffected(status)
+    reason = "; ".join((changes(status, added, reaching), *late))
     if not region:
-        return Append(reason, deltas) if deltas else unaffected(status)
+        return Append(reason, deltas)
     if any(d.is_all for d in region):
         return Full(f"the changes reach every row, or too many partitions to list ({changes(status)})")
     return Overwrite(reason, region, base_filters(definition, region), deltas)

@@ -14,14 +14,20 @@ from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 
-def changes(status: MaterializedViewStatus, added: Collection[int] = ()) -> str:
+def changes(
+    status: MaterializedViewStatus, added: Collection[int] = (), reaching: Collection[int] | None = None
+) -> str:
     """Return what changed since the last refresh: base tables, and the clock.
 
-    Of tables that references in `added` read, only new rows are.
+    Of tables that references in `added` read, only new rows are. If it is known which references change some row of the
+    view, what changed in other tables has no effect.
     """
-    said = ((b, appended(b.change) if b.is_among(added) else what_changed(b.change)) for b in status.stale)
-    tables = [f"{base.base.name[2]}: {what}" for base, what in said]
-    return "; ".join(tables if status.clock is None else [*tables, str(status.clock)])
+    said: list[str] = []
+    for base in status.stale:
+        what = appended(base.change) if base.is_among(added) else what_changed(base.change)
+        is_idle = reaching is not None and not base.is_among(reaching)
+        said.append(f"{base.base.name[2]}: {what}{', without effect' if is_idle else ''}")
+    return "; ".join(said if status.clock is None else [*said, str(status.clock)])
 
 
 def appended(change: TableChange) -> str:
