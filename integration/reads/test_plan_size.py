@@ -100,6 +100,7 @@ def chain(users_lake: LakeProject) -> list[str]:
     return names
 
 
+@pytest.mark.long
 def test_views_over_stitched_views_are_planned_once(users_lake: LakeProject, chain: list[str]) -> None:
     """A view above reads the SELECT of the one below, and looks at the same table by itself."""
     found = [plan_size(users_lake.view(name), name) for name in chain]

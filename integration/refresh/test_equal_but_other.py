@@ -81,6 +81,7 @@ def test_views_follow_and_are_full_where_nothing_says_what_is_reached(
     assert {*kinds.values()} <= {"overwrite", "append", "none"}, kinds
 
 
+@pytest.mark.long
 def test_a_table_with_a_partition_for_each_zero(lake: LakeProject) -> None:
     """Spark mixes the two when it sorts rows. So a view is partitioned so only where the model asks for it."""
     names = filled(lake, "zeros_", {"p": ("id bigint, w double", "(1, 0.0D), (2, 5.0D)")}, {"p": "PARTITIONED BY (w)"})

@@ -66,6 +66,7 @@ def names(lake: LakeProject) -> dict[str, str]:
     return names
 
 
+@pytest.mark.long
 def test_rows_do_not_depend_on_those_beside_them_in_a_file(lake: LakeProject, names: dict[str, str]) -> None:
     kinds = []
     for statements, step in (([], BUILT), (DELETE, DELETED), (CHANGE, CHANGED), (COMPACT, CHANGED)):

@@ -127,6 +127,7 @@ def test_keys_beyond_the_type_of_a_joined_column(lake: LakeProject) -> None:
     assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 1539)
 
 
+@pytest.mark.long
 def test_new_rows_that_reach_all_groups(lake: LakeProject) -> None:
     """What new rows reach may be new groups: the stored ones are counted before all of them are overwritten."""
     visits = f"lake.{lake.schema}.visits_of_all"

@@ -201,6 +201,7 @@ def test_an_average_of_the_smallest_whole_number(lake: LakeProject) -> None:
     _assert_not_averaged(lake, "of_smallest")
 
 
+@pytest.mark.long
 def test_averages_of_large_numbers_that_cancel(lake: LakeProject) -> None:
     """The sum of their absolute values overflows, in what is stored or in what came."""
     facts = f"lake.{lake.schema}.cancelling"

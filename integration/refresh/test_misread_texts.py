@@ -119,6 +119,7 @@ def test_rows_are_those_of_spark(lake: LakeProject, misread: dict[str, str], cha
     assert_follows(lake, misread, change, VIEWS)
 
 
+@pytest.mark.long
 def test_an_absent_row_that_an_equality_of_nulls_lets_pass(lake: LakeProject) -> None:
     facts, flags = (f"lake.{lake.schema}.absent_{name}" for name in ("facts", "flags"))
     lake.sql(

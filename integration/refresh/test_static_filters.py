@@ -124,6 +124,7 @@ ODD = {
 """Conditions with constants that Spark takes for something else than they say."""
 
 
+@pytest.mark.long
 def test_constants_that_are_something_else_for_spark(lake: LakeProject) -> None:
     views = {f"odd_{number}": sql for number, sql in enumerate(ODD.values())}
     columns = "(id bigint, k int, g decimal(38,20), at timestamp, d date)"

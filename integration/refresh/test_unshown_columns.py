@@ -27,7 +27,12 @@ def a_default(lake: LakeProject, table: str) -> None:
 @pytest.mark.parametrize(
     ("alter", "reading", "row"),
     [
-        (a_field, "select s.city, count(*) as n from {t} group by s.city", "named_struct('city', 'x', 'zip', 'y')"),
+        pytest.param(
+            a_field,
+            "select s.city, count(*) as n from {t} group by s.city",
+            "named_struct('city', 'x', 'zip', 'y')",
+            marks=pytest.mark.long,
+        ),
         (a_default, "select z, count(*) as n, sum(v) as v from {t} group by z", "named_struct('city', 'x'), 7"),
     ],
     ids=["a field", "a default"],

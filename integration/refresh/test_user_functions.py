@@ -51,6 +51,7 @@ def configure(lake: LakeProject, tables: dict[str, str], names: Sequence[str] | 
         lake.model(view, sql.format(**tables), refresh_policy="incremental", deterministic_functions=names)
 
 
+@pytest.mark.long
 def test_without_the_setting_each_run_is_full(lake: LakeProject, tables: dict[str, str]) -> None:
     configure(lake, tables, None)
     lake.run("--select", *VIEWS)

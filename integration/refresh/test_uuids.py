@@ -13,7 +13,6 @@ from pyiceberg.types import IntegerType, NestedField, UUIDType
 
 from integration.support.following import assert_follows, filled
 from integration.support.lake import LakeProject
-from tests.support.shares import one_of
 
 KEYS = [UUID(int=n * 2**124 + n) for n in range(12)]
 """The last ones are less than the first for Iceberg, and greater for Spark."""
@@ -34,7 +33,8 @@ CHANGES = (
 )
 
 
-@pytest.mark.parametrize("transform", one_of(3, [BucketTransform(4), IdentityTransform(), VoidTransform()]))
+@pytest.mark.long
+@pytest.mark.parametrize("transform", [BucketTransform(4), IdentityTransform(), VoidTransform()])
 def test_a_text_beside_uuids_in_buckets(lake: LakeProject, transform: Transform[object, object]) -> None:
     prefix = f"{transform}"[:6] + "_"
     by = "bucket(4, k)" if isinstance(transform, BucketTransform) else "k"

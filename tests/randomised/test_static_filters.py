@@ -101,7 +101,7 @@ def result(db: duckdb.DuckDBPyConnection, sql: str, tables: dict[str, list[Row]]
     return Counter(db.execute(sql).fetchall())
 
 
-@pytest.mark.parametrize("seed", one_of(2, range(4)))
+@pytest.mark.parametrize("seed", one_of(4, range(4)))
 def test_rows_that_conditions_leave_out_do_not_matter(seed: int) -> None:
     random, changed = Random(seed), 0
     with duckdb.connect() as db:
