@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.queries.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.questions.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import TOO_DEAR, NotListed
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import TOO_DEAR, Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from tests.support.asked import OneTable, of_itself
 from tests.support.bases import analysed, change, partition_rows, sized, status
@@ -46,6 +46,28 @@ def test_the_answer_is_the_region() -> None:
     bases, region = status(sized(ONE_DAY, 10)), (TupleDomain.where({ColumnKey("region"): Domain.of("EU", None)}),)
     plan = plan_refresh(BY_REGION, bases, PlanRequest("auto", answers={0: region}))
     assert plan == Overwrite("t: 1 day changed", region, {0: region})
+
+
+TWICE = analysed(
+    "SELECT a.region, sum(b.v) AS s FROM t a JOIN u b ON a.id = b.id JOIN t c ON a.id = c.id GROUP BY a.region"
+)
+EU = (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
+
+
+@pytest.mark.parametrize(
+    ("answers", "u"),
+    [
+        ({0: EU, 1: (), 2: EU}, "u: 1 day changed"),
+        ({0: (), 1: EU, 2: ()}, "u: 1 day changed"),
+        ({0: EU, 1: (), 2: ()}, "u: 1 day changed, without effect"),
+    ],
+    ids=["its rows may be let in by a later step", "others let in by it", "no row is changed from its step on"],
+)
+def test_a_change_without_effect_is_said_to_be_so(answers: dict[int, Answer], u: str) -> None:
+    both = replace(sized(ONE_DAY, 10), references=(0, 2))
+    plan = plan_refresh(TWICE, status(both, sized(ONE_DAY, 10, "u", 1)), PlanRequest("auto", answers=answers))
+    assert plan.reason == f"t: 1 day changed; {u}"
+    assert isinstance(plan, Overwrite)
 
 
 def test_an_answer_that_cannot_be_listed_is_the_reason() -> None:

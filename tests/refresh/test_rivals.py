@@ -12,6 +12,7 @@ from pyiceberg.types import LongType
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
+from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alone
 from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
@@ -116,6 +117,19 @@ def test_another_refresh_gives_the_storage_another_column_while_this_one_plans(s
     assert not [sql for sql in said if sql.startswith("CREATE OR REPLACE TABLE")], "the columns of before are of no use"
     sell("US")(stage.tables())
     assert stage.refresh(wider)[0].kind == "append", "the storage has the columns of today"
+
+
+def test_a_table_that_was_changed_meanwhile_gets_no_statement_that_was_made_for_it(stage: Stage) -> None:
+    stage.refresh(ROWS)
+    before = stage.tables()[STORAGE[2]]
+    sell_and_refresh(stage, ROWS)
+    spark = RecordingSpark(stage.catalog, ROWS.columns)
+    with (
+        pytest.raises(RefreshConflict, match=r"another run made or changed the storage table lake\.ns\.\w+ meanwhile"),
+        alone(Lake(stage.catalog, spark), STORAGE, before),
+    ):
+        spark("DROP TABLE")
+    assert spark.said == []
 
 
 class BesideAHook(RecordingSpark):

@@ -36,13 +36,10 @@ _REFUSED_BY_HIVE = "have types incompatible with the existing columns"
 def make_storage(lake: Lake, settled: Settled) -> None:
     """Create the storage table, or give it the columns and partitioning of the definition; it holds no rows then.
 
-    Raises RefreshConflict when another refresh made it, or committed to it, since the view was inspected: its columns
-    may be those of today, and these of before. Raises InvalidConfig before anything is written.
+    Raises RefreshConflict as `alone` does, InvalidConfig before anything is written.
     """
     order_of(settled.view.request.config, settled.columns)
     name, before = settled.view.request.config.storage_table, settled.view.storage
-    if _is_another(lake.catalog.table(name[1], name[2]), before):
-        raise _made_meanwhile(name)
     refuse_rows_aside(lake, storage_properties(settled), {} if before is None else before.properties)
     with alone(lake, name, before):
         if name[1] != settled.view.request.view[1]:
@@ -62,7 +59,7 @@ def make_storage(lake: Lake, settled: Settled) -> None:
 def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields: Sequence[PartitionField]) -> Rows:
     """Give the storage table another partitioning; return the rows that it held, to be written into it again.
 
-    Raises RefreshConflict as `make_storage` does.
+    Raises RefreshConflict as `alone` does.
     """
     query = view_query(stored.name, settled.stored_names, stored.snapshot_id)
     with alone(lake, stored.name, stored.table):
@@ -83,16 +80,18 @@ def gathered(settled: Settled, stored: StoredRows, fields: Sequence[PartitionFie
 
 @contextmanager
 def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
-    """Raise RefreshConflict for an error, if the table is another one than before: another refresh made it.
+    """Raise RefreshConflict if the table is another one than before: it would get columns that are of before, too.
 
     Raises InvalidConfig where a Hive metastore does not let columns change their types.
     """
+    if _is_another(lake.catalog.table(name[1], name[2]), before):
+        raise _changed_meanwhile(name)
     try:
         yield
     except Exception as error:
-        # Whatever the statement failed of, a table that another refresh made meanwhile is the reason that counts.
+        # Whatever the statement failed of, a table that was made or changed meanwhile is the reason that counts.
         if _is_another(lake.catalog.table(name[1], name[2]), before):
-            raise _made_meanwhile(name) from error
+            raise _changed_meanwhile(name) from error
         if _REFUSED_BY_HIVE in str(error):
             raise InvalidConfig(
                 f"the Hive metastore refuses other column types for the storage table {show(name)}. Nothing was "
@@ -105,9 +104,9 @@ def _is_another(now: Table | None, before: Table | None) -> bool:
     return now is not None and (before is None or now.metadata_location != before.metadata_location)
 
 
-def _made_meanwhile(name: TableName) -> RefreshConflict:
+def _changed_meanwhile(name: TableName) -> RefreshConflict:
     return RefreshConflict(
-        f"another refresh made the storage table {show(name)} meanwhile. Nothing was published; run again."
+        f"another run made or changed the storage table {show(name)} meanwhile. Nothing was published; run again."
     )
 
 

@@ -19,13 +19,16 @@ def changes(
 ) -> str:
     """Return what changed since the last refresh: base tables, and the clock.
 
-    Of tables that references in `added` read, only new rows are. If it is known which references change some row of the
-    view, what changed in other tables has no effect.
+    Of tables that references in `added` read, only new rows are. `reaching` are the references whose step changes some
+    row of the view, if that is known (`question_texts`). A table has no effect if its steps come after all of these:
+    they end at the rows of now. One before may have brought what a later one lets through.
     """
+    last = None if reaching is None else max(reaching, default=-1)
+
     said: list[str] = []
     for base in status.stale:
         what = appended(base.change) if base.is_among(added) else what_changed(base.change)
-        is_idle = reaching is not None and not base.is_among(reaching)
+        is_idle = last is not None and (not base.may_reach or min(base.references, default=-1) > last)
         said.append(f"{base.base.name[2]}: {what}{', without effect' if is_idle else ''}")
     return "; ".join(said if status.clock is None else [*said, str(status.clock)])
 

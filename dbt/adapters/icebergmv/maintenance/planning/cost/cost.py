@@ -145,7 +145,7 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     if base.change.appended_since is not None:
         return base.change.appended_rows
     if base.change.constraints.narrowed is None:
-        return 2 * _rows(base)
+        return _rows_in_both(base) or 2 * _rows(base)
     # A row that several commits wrote again is in several of the files that came and went.
     return min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows)
 
