@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacles, all_obstacles, shortest_first
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Track
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, considered
@@ -106,7 +106,8 @@ class Explanation:
     SELECT; error: it is no view that can be built, `error` says why. `obstacles` are those of the SELECT as a whole,
     the shortest first. `readers` says what readers get after the next run, where it is not the stored rows alone.
     `tie_breakers` are the columns by which rows are ordered that tie in windows, one text a window.
-    `status` is None of a SELECT that is no materialized view.
+    `status` is None of a SELECT that is no materialized view. `partitioned_by` is how the stored rows are partitioned,
+    None where there are none yet.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Explanation:
     sql: NextSql | None = None
     error: str | None = None
     tie_breakers: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] | None = None
 
 
 def explain(catalog: CatalogReader, subject: Subject, now: datetime | None = None) -> Explanation:
@@ -137,7 +139,7 @@ def explain_all(
 
 def without_status(explanation: Explanation) -> Explanation:
     """Return the explanation of a SELECT that is no materialized view: it has no next refresh."""
-    return replace(explanation, readers=None, status=None, considered=())
+    return replace(explanation, readers=None, status=None, considered=(), partitioned_by=None)
 
 
 def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Explanation:
@@ -191,6 +193,7 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
         None if ahead is None else next_sql(view, ahead),
         found.error,
         tuple(text.removeprefix(", ") for text in definition.tie_breakers),
+        tuple(f.ddl() for f in stored_partitioning(view.storage)) if isinstance(view, RefreshedView) else None,
     )
 
 
