@@ -60,10 +60,12 @@ def test_groups_are_merged_where_no_partition_follows_them() -> None:
     assert plan == Merge("t: 1 partition changed", (CHANGED,))
 
 
-def test_a_change_that_can_reach_no_group_is_said_to_be_without_effect() -> None:
-    elsewhere = sized(change([], unit="file"), 10, "u", 1)
-    plan = plan_refresh(JOINED, status(sized(ONE_DAY, 10), elsewhere), PlanRequest("auto", merges=True))
-    assert (plan.kind, plan.reason) == ("merge", "t: 1 partition changed; u: 0 files changed, without effect")
+@pytest.mark.parametrize("unreached", ["t", "u"])
+def test_a_change_that_can_reach_no_group_is_said_to_be_without_effect(unreached: str) -> None:
+    bases = [sized(change([], unit="file") if n == unreached else ONE_DAY, 10, n, i) for i, n in enumerate("tu")]
+    plan = plan_refresh(JOINED, status(*bases), PlanRequest("auto", merges=True))
+    said = {n: "0 files changed, without effect" if n == unreached else "1 partition changed" for n in "tu"}
+    assert (plan.kind, plan.reason) == ("merge", f"t: {said['t']}; u: {said['u']}")
 
 
 @pytest.mark.parametrize(

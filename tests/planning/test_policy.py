@@ -28,6 +28,10 @@ UNTRACKED = analysed("SELECT median(id) AS c FROM t")
 MERGED = analysed("SELECT count(*) AS c FROM t")
 BELOW = analysed("SELECT n, count(*) AS c FROM (SELECT v, count(*) AS n FROM t GROUP BY v) q GROUP BY n")
 NOT_BELOW = analysed("SELECT count(*) AS c FROM (SELECT count(*) AS n FROM t GROUP BY v) q WHERE n > 1")
+IN_SOME_USE = analysed(
+    "WITH c AS (SELECT region, v, id FROM t) SELECT region, sum(v) AS s FROM c GROUP BY region "
+    "UNION ALL SELECT concat('all', max(region)), sum(v) FROM c WHERE id = 5"
+)
 VOLATILE = analysed("SELECT CAST(ts AS date) AS k, rand() AS x FROM t")
 ORDERED = analysed("SELECT DISTINCT region, first(id) AS x FROM t GROUP BY region")
 STORAGE = ("lake", "ns", "s")
@@ -93,6 +97,7 @@ def test_a_run_that_was_asked_to_rebuild(definition: ViewDefinition) -> None:
         (ADDS_UP, None),
         (MERGED, None),
         (BELOW, None),
+        (IN_SOME_USE, None),
         (NOT_BELOW, f"{NOT_FOLLOWED} through GROUP BY without a key of it in the SELECT list"),
         (UNTRACKED, f"{NOT_FOLLOWED} through an aggregate over all rows"),
         (VOLATILE, "rand() gives a new value at every run"),

@@ -51,4 +51,4 @@ def never_incremental(inspection: Inspection) -> str | None:
 def _is_followed(definition: ViewDefinition, index: int) -> bool:
     """Return whether some column says which output rows the changes of a reference reach."""
     uses = definition.uses_of(index)
-    return all(definition.tracks_of(use) for use in uses) or definition.asked.answers_some(index)
+    return all(definition.tracks_of(use) for use in uses) or definition.asked.may_answer(index)

@@ -87,7 +87,8 @@ def _lines(explanation: Explanation, materialized: str) -> Iterator[str]:
         when = "never built" if found.age_seconds is None else f"refreshed {ago(found.age_seconds)}"
         yield f"  {found.state}, {when}; the next run: {next_words(explanation.status.next)}"
     if explanation.partitioned_by is not None:
-        yield f"  stored rows are partitioned by {', '.join(explanation.partitioned_by) or 'nothing'}"
+        keys = ", ".join(explanation.partitioned_by)
+        yield f"  stored rows are partitioned by {keys}" if keys else "  stored rows are not partitioned"
     if explanation.readers is not None:
         yield f"  readers get {explanation.readers}"
     for columns in explanation.tie_breakers:
