@@ -37,7 +37,7 @@ types: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
 
-# The fast tests without the slowest: less than a minute on two idle cores.
+# The fast tests without the slowest: some minutes on two idle cores.
 quick: $(STAMP)
 	$(BIN)/pytest tests -n 2 -m "not slow and not long"
 
