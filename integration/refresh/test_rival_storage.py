@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh import refresh as refresh_module
 from dbt.adapters.icebergmv.maintenance.refresh import storage_commit, view_layout
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.status.configured.refresh_request import recorded_request
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.support.dying import Dead
+from integration.support.following import filled
 from integration.support.lake import LakeProject
 
 SELECTS = {
@@ -33,6 +35,21 @@ MOMENTS: dict[str, tuple[ModuleType, str]] = {
 }
 
 
+def built(lake: LakeProject, name: str, columns: str, rows: str, select: str, by: str = "") -> str:
+    """Make a table, and build a view over it; return the name of the table."""
+    table = filled(lake, f"{name}_", {"t": (columns, rows)}, {"t": by})["t"]
+    lake.model(name, select.format(t=table))
+    lake.run("--select", name)
+    return table
+
+
+def refreshed(lake: LakeProject, name: str, spark: Spark, **other: Any) -> RefreshResult:
+    """Refresh a view as it is recorded, or with something other asked for, by a run of its own."""
+    request = replace(recorded_request(lake.reader(), ("lake", lake.schema, name)), is_run=False, **other)
+    inspection = inspect(lake.reader(), request)
+    return refresh_module.refresh(Lake(lake.reader(), spark), inspection, read_plan(inspection))
+
+
 def rival(lake: LakeProject, name: str, **other: Any) -> None:
     """Begin a rebuild of a view, which dies as soon as the storage table is made anew."""
     spark, dead = lake.runner(), list[str]()
@@ -45,19 +62,14 @@ def rival(lake: LakeProject, name: str, **other: Any) -> None:
             dead.append(sql)
         return rows
 
-    request = replace(recorded_request(lake.reader(), ("lake", lake.schema, name)), is_run=False, **other)
-    inspection = inspect(lake.reader(), request)
     with pytest.raises(Dead):
-        refresh_module.refresh(Lake(lake.reader(), dying), inspection, read_plan(inspection))
+        refreshed(lake, name, dying, **other)
 
 
 def wider_rival(lake: LakeProject, name: str, table: str) -> None:
     """Give a base table another column, and refresh the view."""
     lake.sql(f"ALTER TABLE {table} ADD COLUMN c int")
-    request = replace(recorded_request(lake.reader(), ("lake", lake.schema, name)), is_run=False)
-    mine = Lake(lake.reader(), lake.session({}))
-    inspection = inspect(lake.reader(), request)
-    result = refresh_module.refresh(mine, inspection, read_plan(inspection))
+    result = refreshed(lake, name, lake.session({}))
     assert (result.kind, "its column c is new" in result.reason) == ("full", True)
 
 
@@ -78,28 +90,20 @@ def once(patch: pytest.MonkeyPatch, place: tuple[ModuleType, str], act: Callable
 @pytest.mark.parametrize("case", SELECTS)
 def test_rows_come_into_the_columns_that_they_were_made_for(lake: LakeProject, case: str, moment: str) -> None:
     name = f"rival_{case}_{[*MOMENTS].index(moment)}"
-    table = f"lake.{lake.schema}.{name}_t"
-    select, other = (sql.format(t=table) for sql in SELECTS[case])
-    lake.sql(f"CREATE TABLE {table} (k int, a int, b int) USING iceberg")
-    lake.sql(f"INSERT INTO {table} VALUES (1, 10, 100), (2, 20, 200)")
-    lake.model(name, select)
-    lake.run("--select", name)
+    select, other = SELECTS[case]
+    table = built(lake, name, "k int, a int, b int", "(1, 10, 100), (2, 20, 200)", select)
     lake.sql(f"INSERT INTO {table} VALUES (1, 30, 300), (3, 1, 2)")
     with pytest.MonkeyPatch.context() as patch:
         config = recorded_request(lake.reader(), ("lake", lake.schema, name)).config
-        act = lambda: rival(lake, name, sql=other, config=replace(config, definition_hash="other"))  # noqa: E731
-        once(patch, MOMENTS[moment], act)
+        asked = {"sql": other.format(t=table), "config": replace(config, definition_hash="other")}
+        once(patch, MOMENTS[moment], lambda: rival(lake, name, **asked))
         lake.run("--select", name)
     lake.assert_equals_definition(name)
     assert lake.run("--select", name)[name]["refresh_kind"] == "none"
 
 
 def test_the_storage_keeps_a_column_that_another_run_gave_it(lake: LakeProject) -> None:
-    table = f"lake.{lake.schema}.rival_wider_t"
-    lake.sql(f"CREATE TABLE {table} (k int, a int) USING iceberg")
-    lake.sql(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
-    lake.model("rival_wider", f"select * from {table}")
-    lake.run("--select", "rival_wider")
+    table = built(lake, "rival_wider", "k int, a int", "(1, 10), (2, 20)", "select * from {t}")
     lake.sql(f"INSERT INTO {table} VALUES (3, 30)")
     with pytest.MonkeyPatch.context() as patch:
         # The columns of the SELECT are known by then, and those of the storage table are not.
@@ -112,11 +116,9 @@ def test_the_storage_keeps_a_column_that_another_run_gave_it(lake: LakeProject) 
 
 
 def test_hidden_keys_are_those_that_were_made(lake: LakeProject) -> None:
-    table = f"lake.{lake.schema}.rival_hidden_t"
-    lake.sql(f"CREATE TABLE {table} (id int, a int, b int, v int) USING iceberg PARTITIONED BY (a)")
-    lake.sql(f"INSERT INTO {table} VALUES (1, 1, 7, 10), (2, 2, 8, 20), (3, 3, 9, 30)")
-    lake.model("rival_hidden", f"select id, v from {table}")
-    lake.run("--select", "rival_hidden")
+    rows = "(1, 1, 7, 10), (2, 2, 8, 20), (3, 3, 9, 30)"
+    select = "select id, v from {t}"
+    table = built(lake, "rival_hidden", "id int, a int, b int, v int", rows, select, "PARTITIONED BY (a)")
     lake.sql(f"INSERT INTO {table} VALUES (4, 9, 4, 40), (5, 8, 5, 50)")
     lake.sql(f"ALTER TABLE {table} REPLACE PARTITION FIELD a WITH b")
     with pytest.MonkeyPatch.context() as patch:
@@ -137,11 +139,7 @@ def test_hidden_keys_are_those_that_were_made(lake: LakeProject) -> None:
 )
 def test_columns_that_change_while_new_rows_are_read(lake: LakeProject, select: str) -> None:
     name = f"moving_{len(select)}"
-    table = f"lake.{lake.schema}.{name}_t"
-    lake.sql(f"CREATE TABLE {table} (id int, a int, b int) USING iceberg")
-    lake.sql(f"INSERT INTO {table} VALUES (1, 10, 100), (2, 20, 200)")
-    lake.model(name, select.format(t=table))
-    lake.run("--select", name)
+    table = built(lake, name, "id int, a int, b int", "(1, 10, 100), (2, 20, 200)", select)
     lake.sql(f"INSERT INTO {table} VALUES (1, 30, 300)")
 
     def rename() -> None:

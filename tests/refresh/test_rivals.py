@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import re
 from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
-from tests.support.rivals import BesideARival, Interrupted
+from tests.support.rivals import BesideARival, Interrupted, InterruptedAfter
 
 LAYOUTS = [ROWS, replace(ROWS, config={"layout": "table"})]
 
@@ -85,20 +85,6 @@ def test_a_state_that_cannot_be_set_as_another_refresh_published_is_a_lost_race(
     assert spark.happens is None
 
 
-@dataclass
-class OfColumnsOfBefore(RecordingSpark):
-    """Something happens as soon as Spark has said which columns the SELECT has."""
-
-    happens: Callable[[], object] | None = None
-
-    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
-        found = super().__call__(sql)
-        if self.happens is not None and sql.startswith("DESCRIBE"):
-            happens, self.happens = self.happens, None
-            happens()
-        return found
-
-
 def test_another_refresh_gives_the_storage_another_column_while_this_one_plans(stage: Stage) -> None:
     had = (("id", "bigint"), ("day", "date"), ("region", "string"), ("amount", "bigint"))
     every = Model("SELECT * FROM orders", had)
@@ -111,7 +97,8 @@ def test_another_refresh_gives_the_storage_another_column_while_this_one_plans(s
         assert stage.refresh(wider)[0].kind == "full"
         spark.columns = wider.columns
 
-    spark = OfColumnsOfBefore(stage.catalog, every.columns, happens=rival)
+    # It has the columns of the SELECT by then, and not yet those of the storage table.
+    spark = InterruptedAfter(stage.catalog, every.columns, begins="DESCRIBE", happens=rival)
     result, said = stage.refresh(every, spark)
     assert (spark.happens, result.kind) == (None, "none"), "it starts again from what the rival published"
     assert not [sql for sql in said if sql.startswith("CREATE OR REPLACE TABLE")], "the columns of before are of no use"

@@ -19,10 +19,23 @@ class Interrupted(RecordingSpark):
     happens: Callable[[], object] | None = None
 
     def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        self.interrupt(sql)
+        return super().__call__(sql)
+
+    def interrupt(self, sql: str) -> None:
+        """Let it happen, if it has not, and the statement begins so."""
         if self.happens is not None and sql.startswith(self.begins):
             happens, self.happens = self.happens, None
             happens()
-        return super().__call__(sql)
+
+
+class InterruptedAfter(Interrupted):
+    """Something happens after the first statement that begins in some way, which does not see it."""
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        found = RecordingSpark.__call__(self, sql)
+        self.interrupt(sql)
+        return found
 
 
 @dataclass

@@ -186,7 +186,8 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
                     untracked(definition, base, occurrence, answer or _why_unasked(definition, status, request))
                 )
             disjuncts += affected
-            reaching |= {occurrence.index} if affected else set()
+            if affected:
+                reaching.add(occurrence.index)
             if answer is TOO_LATE:
                 late[unanswered(base, TOO_LATE)] = None
     region = simplify(disjuncts, REGION_LIMIT)

@@ -24,7 +24,6 @@ def changes(
     they end at the rows of now. One before may have brought what a later one lets through.
     """
     last = None if reaching is None else max(reaching, default=-1)
-
     said: list[str] = []
     for base in status.stale:
         what = appended(base.change) if base.is_among(added) else what_changed(base.change)

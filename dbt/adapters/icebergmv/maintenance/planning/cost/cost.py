@@ -109,12 +109,12 @@ def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> b
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
     """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
-    return sum(rows_to_ask(base) for base in bases) > max(_always_asked(status), rows_in_all(status) * _MOST_ASKED)
+    return sum(rows_to_ask(base) for base in bases) > _most_asked(status, _MOST_ASKED)
 
 
-def _always_asked(status: MaterializedViewStatus) -> int:
-    """Return how many rows may always be read to ask: where all tables are small, those of both versions."""
-    return 2 * FEW_ROWS if are_all_small(status) else FEW_ROWS
+def _most_asked(status: MaterializedViewStatus, share: float) -> float:
+    """Return how many rows may be read to ask: a share of all, or few; of small tables, those of both versions."""
+    return max(2 * FEW_ROWS if are_all_small(status) else FEW_ROWS, rows_in_all(status) * share)
 
 
 def reads_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
@@ -128,7 +128,7 @@ def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or
     `or_full`: without an answer it reads all of that.
     """
     share = _ASKED_BEFORE_FULL if or_full else _CHEAPLY_ASKED
-    return rows_to_ask(base) <= max(_always_asked(status), rows_in_all(status) * share)
+    return rows_to_ask(base) <= _most_asked(status, share)
 
 
 def rows_to_ask(base: BaseTableStatus) -> int:
