@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
+from dbt.adapters.icebergmv.maintenance.planning.cost import cost
 from dbt.adapters.icebergmv.maintenance.planning.questions.asker import Asker
 from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
 from integration.support.lake import LakeProject
@@ -40,6 +41,32 @@ def test_what_is_asked_of_several_tables(lake: LakeProject, monkeypatch: pytest.
     of_model = [(thread, sql) for thread, connection, sql in said if connection == f"model.p.{name}"]
     assert len({thread for thread, _ in of_model}) > 1
     assert all(f'"node_id": "model.p.{name}"' in sql.partition("*/")[0] for _, sql in of_model)
+
+
+def test_no_table_is_asked_where_the_change_of_another_one_is_a_full_refresh(
+    lake: LakeProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "FEW_ROWS", 1000)
+    name, facts, dims = "of_kinds", f"lake.{lake.schema}.facts_of_kinds", f"lake.{lake.schema}.kinds"
+    lake.sql(f"CREATE TABLE {facts} USING iceberg AS SELECT id, id % 500 AS k, id % 3000 AS kind FROM range(20000)")
+    lake.sql(f"CREATE TABLE {dims} USING iceberg AS SELECT id, id % 2 AS open FROM range(3000)")
+    lake.model(
+        name, f"select k, median(f.id) as m from {facts} f join {dims} d on f.kind = d.id where open = 1 group by k"
+    )
+    lake.run("--select", name)
+    said = recorded(monkeypatch)
+    one_kind, all_facts = f"UPDATE {dims} SET open = 1 - open WHERE id = {{}}", f"UPDATE {facts} SET id = id + 1"
+    for changes, kind, reason in (
+        ([one_kind.format(7)], "overwrite", "kinds: all rows written again"),
+        ([one_kind.format(8), all_facts], "full", "cheaper than an overwrite of nearly everything (facts_of_kinds: "),
+    ):
+        for change in changes:
+            lake.sql(change)
+        said.clear()
+        response = lake.run("--select", name)[name]
+        assert (response["refresh_kind"], response["refresh_reason"].startswith(reason)) == (kind, True), response
+        assert any("icebergmv_sign" in sql and "INSERT" not in sql for _, _, sql in said) == (kind == "overwrite")
+        lake.assert_equals_definition(name)
 
 
 def test_a_question_that_is_in_vain_is_stopped(lake: LakeProject) -> None:

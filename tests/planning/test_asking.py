@@ -136,7 +136,7 @@ def test_new_rows_are_asked_for_their_keys_where_bounds_alone_say_where_they_are
     assert to_ask.own_keys == ((0,) if is_asked else ())
 
 
-def test_what_would_be_full_without_an_answer_is_asked_where_a_quarter_is_read() -> None:
+def test_what_would_be_full_without_an_answer_is_asked_where_up_to_half_is_read() -> None:
     """Some files of a table were written again: their bounds are those of all stored rows."""
     wide = replace(BOUNDED, within_bounds={0: 0.9})
 
@@ -147,7 +147,8 @@ def test_what_would_be_full_without_an_answer_is_asked_where_a_quarter_is_read()
     everywhere = replace(wide, within_bounds={}, changed_nearly_everywhere=frozenset([("lake", "ns", "t")]))
     assert asked(MANY // 5, BOUNDED) == ToAsk()
     assert asked(MANY // 5, wide) == asked(MANY // 5, everywhere) == ToAsk(narrower=(0,))
-    assert asked(MANY // 3, wide) == ToAsk()
+    assert asked(MANY // 3, wide) == asked(MANY // 3, everywhere) == ToAsk(narrower=(0,))
+    assert asked(MANY * 2 // 3, wide) == asked(MANY * 2 // 3, everywhere) == ToAsk()
     assert asked(MANY // 5, replace(wide, policy="incremental")) == ToAsk(narrower=(0,))
 
 

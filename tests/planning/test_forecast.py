@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.planning.forecast import (
     Forecast,
     certain,
     forecast_of,
+    full_for_one_table,
     references_worth_listing,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
@@ -99,6 +100,46 @@ def test_nothing_is_listed_where_the_refresh_is_full_whatever_it_is(
     assert references_worth_listing(definition, both, AUTO) == listed
     found = forecast_of(definition, both, AUTO)
     assert kinds is None or (found.kinds, found.questions) == (kinds, ())
+
+
+JOINED = "SELECT t.region, max(t.v) AS m FROM t JOIN u ON t.id = u.id GROUP BY t.region"
+DEAR = sized(replace(change([ANYWHERE], unit="file"), changed_rows=2_000_000), 3_000_000)
+CHEAP = sized(replace(change([DAY]), changed_rows=500), 1_000_000, "u", 1)
+LITTLE = sized(replace(change([DAY]), changed_rows=500), 3_000_000)
+NOT_ASKED = (
+    "t changed and its changed rows are not asked: that would read more than half as many rows as everything has"
+)
+
+
+def test_one_table_makes_the_refresh_full_whatever_others_reach() -> None:
+    definition, both = analysed(JOINED), status(DEAR, CHEAP)
+    found = full_for_one_table(definition, both, AUTO)
+    assert found is not None
+    assert found.reason == NOT_ASKED
+    assert forecast_of(definition, both, AUTO) == Forecast(found, ("full",))
+
+
+@pytest.mark.parametrize(
+    ("sql", "found", "request_"),
+    [
+        pytest.param(JOINED, status(CHEAP), AUTO, id="asked"),
+        pytest.param(JOINED, status(DEAR), AUTO, id="nothing else to ask"),
+        pytest.param(JOINED, status(DEAR, replace(CHEAP, change=change(status="fresh"))), AUTO, id="no other one"),
+        pytest.param(JOINED, status(DEAR, CHEAP), PlanRequest("incremental"), id="asked whatever it costs"),
+        pytest.param(JOINED, status(DEAR, CHEAP), PlanRequest("full"), id="full for another reason"),
+        pytest.param(JOINED.replace("max", "sum"), status(LITTLE, CHEAP), replace(AUTO, merges=True), id="merged"),
+        pytest.param(f"{JOINED} LIMIT 3", status(DEAR, CHEAP), AUTO, id="full for all tables"),
+    ],
+)
+def test_no_table_alone_makes_the_refresh_full(sql: str, found: MaterializedViewStatus, request_: PlanRequest) -> None:
+    assert full_for_one_table(analysed(sql), found, request_) is None
+
+
+def test_the_clock_is_not_asked_where_a_table_makes_the_refresh_full() -> None:
+    moved = ClockChange({"date": "2024-01-01"}, {"date": "2024-01-02"})
+    full = full_for_one_table(analysed(JOINED), replace(status(DEAR), clock=moved), AUTO)
+    assert full is not None
+    assert full.reason == NOT_ASKED
 
 
 def test_groups_may_be_merged_or_not() -> None:

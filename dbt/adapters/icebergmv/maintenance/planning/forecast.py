@@ -75,6 +75,9 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     at_once = None if to_list or to_filter else full_at_once(definition, status, request)
     if at_once is not None:
         return certain(at_once)
+    for_one = None if to_list or to_filter else full_for_one_table(definition, status, request)
+    if for_one is not None:
+        return certain(for_one)
     forecast = _as_files_say(definition, status, request)
     is_append = isinstance(forecast.plan, Append)
     listed = [] if is_append or not to_list else [f"which values the changed rows of {_names(status, to_list)} hold"]
@@ -100,6 +103,27 @@ def references_worth_listing(
     if references_to_filter(definition, others, request):
         return to_list
     return frozenset() if _as_files_say(definition, others, request).kinds == ("full",) else to_list
+
+
+def full_for_one_table(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Full | None:
+    """Return the full refresh that the change of one table asks for, whatever the others reach; None if none does.
+
+    To ask what the others reach would be in vain.
+    """
+    reaching = status.reaching
+    if len(reaching) + (status.clock is not None) < 2 or without_regions(definition, status, request) is not None:
+        return None
+    if isinstance(plan_refresh(definition, status, request), Merge):
+        return None
+    still, stale = replace(status, clock=None), frozenset(status.stale_references)
+    for base in reaching:
+        alone = still.as_if_unchanged(stale.difference(base.references))
+        if references_to_filter(definition, alone, request):
+            continue
+        forecast = _as_files_say(definition, alone, request)
+        if isinstance(forecast.plan, Full) and forecast.kinds == ("full",):
+            return forecast.plan
+    return None
 
 
 def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:

@@ -34,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost.cost import (
     most_seconds_asked,
 )
 from dbt.adapters.icebergmv.maintenance.planning.cost.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.forecast import references_worth_listing
+from dbt.adapters.icebergmv.maintenance.planning.forecast import full_for_one_table, references_worth_listing
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
@@ -186,7 +186,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, find_misfit: F
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, misfit)
-    plan, effort = answered_plan(lake, view, (*columns, *hidden), request, asking)
+    plan, effort = _planned(lake, view, (*columns, *hidden), request, asking)
     effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, effort)
@@ -194,6 +194,16 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, find_misfit: F
         is_anew = request.rebuild is not None or request.lost is not None
         return replace(_all_anew(lake, view, described, plan, misfit), effort=None if is_anew else effort)
     return Settled(view, columns, plan, misfit, stored_hidden(view.storage), effort)
+
+
+def _planned(
+    lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, asking: Asking
+) -> tuple[RefreshPlan, Effort]:
+    """Return the plan, and what was asked for it: nothing where the change of one table is a full refresh anyway."""
+    full = full_for_one_table(view.definition, view.status, request)
+    if full is not None:
+        return full, effort_so_far(view.state.streaks, view.status, view.state.last_full)
+    return answered_plan(lake, view, columns, request, asking)
 
 
 def _filtered(view: RefreshedView, request: PlanRequest, run: Asker) -> RefreshedView:

@@ -27,8 +27,8 @@ _MOST_ASKED = 0.5
 _CHEAPLY_ASKED = 0.1
 """The same share, where it is known without asking, but roughly, what a change affects."""
 
-_ASKED_BEFORE_FULL = 0.25
-"""The same share, where that is nearly everything: without an answer the refresh is full."""
+_MUCH = 0.25
+"""The share of all rows from which the other tables of a question are many."""
 
 NEARLY_EVERYWHERE = 0.8
 """The share of changed partitions, or of affected rows, from which a full refresh is cheaper.
@@ -119,15 +119,15 @@ def _most_asked(status: MaterializedViewStatus, share: float) -> float:
 
 def reads_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
     """Return whether to read all rows of some base tables is much beside all that a full refresh reads."""
-    return sum(map(_rows, bases)) > max(FEW_ROWS, rows_in_all(status) * _ASKED_BEFORE_FULL)
+    return sum(map(_rows, bases)) > max(FEW_ROWS, rows_in_all(status) * _MUCH)
 
 
 def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or_full: bool) -> bool:
     """Return whether to read what changed in a base table is little beside all that a refresh may read.
 
-    `or_full`: without an answer it reads all of that.
+    `or_full`: what is known without an answer is nearly everything, so that the refresh would be full.
     """
-    share = _ASKED_BEFORE_FULL if or_full else _CHEAPLY_ASKED
+    share = _MOST_ASKED if or_full else _CHEAPLY_ASKED
     return rows_to_ask(base) <= _most_asked(status, share)
 
 
