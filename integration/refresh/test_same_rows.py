@@ -21,6 +21,7 @@ VIEWS = {
     "by_day": "select day, sum(v) as total, count(*) as n from {sales} group by day",
     "listed": "select day, region, f from {sales}",
     "lists": "select day, sort_array(collect_set(region)) as regions from {sales} group by day",
+    "sold": "select region, bool_or(v > 8) as well, count(*) as n from {sales} group by region",
     "in_a_table": "select distinct region, max_by(v, id) as last from {sales} group by region",
     "above": "select n, count(*) as regions, max(last) as most from {{{{ ref('newest') }}}} group by n",
 }
@@ -33,6 +34,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     lake.sql(f"CREATE TABLE {names['sales']} USING iceberg {TABLES['sales']}")
     for view in ("newest", "by_day", "listed", "lists", "above"):
         lake.model(view, VIEWS[view].format(**names))
+    lake.model("sold", VIEWS["sold"].format(**names), partition_by=[])
     lake.run("--select", *VIEWS)
     return names
 
@@ -42,28 +44,34 @@ def pinned(lake: LakeProject, *views: str) -> dict[str, str]:
     return {view: lake.state(view)["icebergmv.storage-snapshot-id"] for view in views}
 
 
-def test_rows_that_were_there_stay(tables: dict[str, str], lake: LakeProject) -> None:
+def test_rows_that_were_there_stay(tables: dict[str, str], lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """The value of id 3 is in no result but that of its day, where id 1 makes up for it."""
-    before = pinned(lake, "newest", "by_day", "above")
+    before, said = pinned(lake, "newest", "by_day", "sold", "above"), recorded(monkeypatch)
     change = ["UPDATE {sales} SET v = CASE id WHEN 3 THEN 31 ELSE 9 END WHERE id IN (1, 3)"]
     found = assert_follows(lake, tables, (change, {}), VIEWS)
-    for view, kind in {"newest": "full", "by_day": "overwrite", "in_a_table": "full"}.items():
+    for view, kind in {"newest": "full", "by_day": "overwrite", "sold": "overwrite", "in_a_table": "full"}.items():
         response = found[view]
         assert (response["refresh_kind"], response["rows_affected"]) == (kind, 0), (view, response)
         assert response["refresh_reason"].endswith(SAME), (view, response["refresh_reason"])
         assert response["bytes_written"] == 0, view
     assert found["above"]["refresh_kind"] == "none"
     assert found["above"]["refresh_reason"].startswith("nothing changed since")
-    assert pinned(lake, "newest", "by_day", "above") == before
+    assert pinned(lake, "newest", "by_day", "sold", "above") == before
+    compared = [sql for _, model, sql in said if model == "model.p.sold" and COMPARES in sql]
+    assert [sql.count("WHERE (`region` IN ('a', 'c'))") for sql in compared] == [2], "no more than was replaced is read"
     assert {r["refresh_kind"] for r in lake.run("--select", *VIEWS).values()} == {"none"}
 
 
 DIFFERENCES = {
     "a value between others": ("UPDATE {sales} SET v = 25 WHERE id = 2", ["newest", "by_day"]),
-    "other numbers of the same rows": ("UPDATE {sales} SET region = 'c', f = -1D WHERE id = 2", ["newest", "listed"]),
+    "a value for another one of the same bounds": ("UPDATE {sales} SET v = 8 WHERE region = 'c'", ["newest", "sold"]),
+    "other numbers of the same rows": (
+        "UPDATE {sales} SET region = 'c', f = -1D WHERE id = 2",
+        ["newest", "listed", "sold"],
+    ),
     "the other zero": ("UPDATE {sales} SET f = -0D WHERE id = 1", ["listed"]),
-    "NULL for another value": ("UPDATE {sales} SET region = null WHERE id = 4", ["newest", "listed", "lists"]),
-    "a list of others": ("UPDATE {sales} SET region = 'aa' WHERE id = 1", ["newest", "listed", "lists"]),
+    "NULL for another value": ("UPDATE {sales} SET region = null WHERE id = 4", ["newest", "listed", "lists", "sold"]),
+    "a list of others": ("UPDATE {sales} SET region = 'aa' WHERE id = 1", ["newest", "listed", "lists", "sold"]),
     "a day that is gone": ("DELETE FROM {sales} WHERE day = date'2024-01-02'", ["newest", "by_day", "listed", "lists"]),
 }
 

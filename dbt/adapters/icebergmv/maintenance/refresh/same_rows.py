@@ -19,13 +19,16 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.lake import Lake, unless_refused
 from dbt.adapters.icebergmv.maintenance.planning.choice.last_refreshes import Effort, leaves_out_comparison
 from dbt.adapters.icebergmv.maintenance.planning.cost.cost import FEW_ROWS
+from dbt.adapters.icebergmv.maintenance.planning.plan import Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.queries.row_changes import that_differ
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, Write
+from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, ReplaceRows, Write
 from dbt.adapters.icebergmv.maintenance.sql.queries import in_one_task
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable
 from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
+
+_FEW_CHARACTERS = 10_000
 
 SAME_ROWS = "every row was there already"
 
@@ -67,11 +70,25 @@ def compared(lake: Lake, settled: Settled, write: Write, start: StoredRows, writ
         return NOT_KNOWN
     if leaves_out_comparison(effort):
         return Compared("left out")
-    query = difference_query(start, written, types, write.where if isinstance(write, ReplacePartitions) else None)
+    query = difference_query(start, written, types, _where_replaced(settled, write))
     began = monotonic()
     differing = unless_refused(lambda: lake.spark(query))
     are_same = differing is not None and not differing
     return Compared("the same" if are_same else "not known to be", monotonic() - began)
+
+
+def _where_replaced(settled: Settled, write: Write) -> str | None:
+    """Return the predicate outside of which no stored row is another one; None if there may be some, or it is long.
+
+    Spark parses it twice more. Where rows are added beside a region, some are outside of it.
+    """
+    match write:
+        case ReplacePartitions():
+            return write.where
+        case ReplaceRows() if len(write.where) <= _FEW_CHARACTERS:
+            return None if isinstance(settled.plan, Overwrite) and settled.plan.added else write.where
+        case _:
+            return None
 
 
 def _show_a_difference(files: Sequence[ChangedFile], table: Table, columns: Collection[str]) -> bool:

@@ -58,8 +58,12 @@ LiveValues = Callable[[BaseTableStatus, str], Domain | None]
 
 def needs_spark(definition: ViewDefinition) -> bool:
     """Return whether some output column tracks by a step that only Spark can evaluate."""
+    return _tracks_by(definition, Computed, LocalTime)
+
+
+def _tracks_by(definition: ViewDefinition, *steps: type[Step]) -> bool:
     tracks = (t for column in definition.columns or () for t in column.tracks)
-    return any(isinstance(_forward(step), (Computed, LocalTime)) for t in tracks for step in t.function)
+    return any(isinstance(_forward(step), steps) for t in tracks for step in t.function)
 
 
 def evaluated(
@@ -76,7 +80,7 @@ def evaluated(
     if not needs_spark(definition):
         return definition
     bases = status.by_reference
-    offsets = _offsets(status, run)
+    offsets = _offsets(status, run) if _tracks_by(definition, LocalTime) else Offsets()
     known: dict[tuple[int, str], _Values] = {}
     spark = _Questions(run)
 
