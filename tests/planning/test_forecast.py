@@ -135,6 +135,14 @@ def test_no_table_alone_makes_the_refresh_full(sql: str, found: MaterializedView
     assert full_for_one_table(analysed(sql), found, request_) is None
 
 
+def test_what_did_not_pay_lately_is_counted_where_it_is_left_out() -> None:
+    """It would be left out for ever where nothing counts how often it was."""
+    definition, both = analysed(JOINED), status(LITTLE, CHEAP)
+    left_out = replace(AUTO, left_out=frozenset(["questions"]))
+    assert forecast_of(definition, both, left_out).kinds == ("full",)
+    assert full_for_one_table(definition, both, left_out) is None
+
+
 def test_the_clock_is_not_asked_where_a_table_makes_the_refresh_full() -> None:
     moved = ClockChange({"date": "2024-01-01"}, {"date": "2024-01-02"})
     full = full_for_one_table(analysed(JOINED), replace(status(DEAR), clock=moved), AUTO)

@@ -18,7 +18,7 @@ SELECT region, sum(amount) AS total FROM (SELECT * FROM `lake`.`ns`.`orders` VER
 
 SET;
 
-SELECT 1 FROM (SELECT /*+ COALESCE(1) */ * FROM (SELECT *, 1 AS icebergmv_sign FROM (SELECT `region`, `total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3004) UNION ALL SELECT *, -1 AS icebergmv_sign FROM (SELECT `region`, `total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002))) GROUP BY `region`, `total` HAVING sum(icebergmv_sign) <> 0 LIMIT 1;
+SELECT 1 FROM (SELECT /*+ COALESCE(1) */ * FROM (SELECT *, 1 AS icebergmv_sign FROM (SELECT `region`, `total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3004 WHERE (`region` <=> 'EU')) UNION ALL SELECT *, -1 AS icebergmv_sign FROM (SELECT `region`, `total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 WHERE (`region` <=> 'EU')))) GROUP BY `region`, `total` HAVING sum(icebergmv_sign) <> 0 LIMIT 1;
 
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 

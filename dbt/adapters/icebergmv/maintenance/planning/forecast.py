@@ -108,14 +108,16 @@ def references_worth_listing(
 def full_for_one_table(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Full | None:
     """Return the full refresh that the change of one table asks for, whatever the others reach; None if none does.
 
-    To ask what the others reach would be in vain.
+    To ask what the others reach would be in vain. The reason names that table alone. What did not pay at the last
+    refreshes is no reason here: it is left out for some refreshes, which are counted where it would be asked.
     """
     reaching = status.reaching
     if len(reaching) + (status.clock is not None) < 2 or without_regions(definition, status, request) is not None:
         return None
-    if isinstance(plan_refresh(definition, status, request), Merge):
+    request, still = replace(request, left_out=frozenset()), replace(status, clock=None)
+    if isinstance(plan_refresh(definition, still, request), Merge):
         return None
-    still, stale = replace(status, clock=None), frozenset(status.stale_references)
+    stale = frozenset(status.stale_references)
     for base in reaching:
         alone = still.as_if_unchanged(stale.difference(base.references))
         if references_to_filter(definition, alone, request):

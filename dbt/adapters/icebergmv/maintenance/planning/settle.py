@@ -199,7 +199,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, find_misfit: F
 def _planned(
     lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, asking: Asking
 ) -> tuple[RefreshPlan, Effort]:
-    """Return the plan, and what was asked for it: nothing where the change of one table is a full refresh anyway."""
+    """Return the plan, and what was asked for it: of changed rows nothing where one table makes it full anyway."""
     full = full_for_one_table(view.definition, view.status, request)
     if full is not None:
         return full, effort_so_far(view.state.streaks, view.status, view.state.last_full)

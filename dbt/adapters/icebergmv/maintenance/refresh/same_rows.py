@@ -29,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded.pinned_view import view_
 from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 _FEW_CHARACTERS = 10_000
+"""Of a list of keys, which Spark parses for each of the two snapshots. A list of partitions is never long."""
 
 SAME_ROWS = "every row was there already"
 

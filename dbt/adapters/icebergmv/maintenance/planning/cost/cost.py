@@ -125,7 +125,7 @@ def reads_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus)
 def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or_full: bool) -> bool:
     """Return whether to read what changed in a base table is little beside all that a refresh may read.
 
-    `or_full`: what is known without an answer is nearly everything, so that the refresh would be full.
+    `or_full`: what is known without an answer is nearly everything. With `auto` the refresh would be full then.
     """
     share = _MOST_ASKED if or_full else _CHEAPLY_ASKED
     return rows_to_ask(base) <= _most_asked(status, share)
