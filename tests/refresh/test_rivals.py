@@ -119,6 +119,35 @@ def test_a_table_that_was_changed_meanwhile_gets_no_statement_that_was_made_for_
     assert spark.said == []
 
 
+CLUSTERED = replace(ROWS, config={"cluster_by": ["region"]})
+ORDERS_ROWS = f"ALTER TABLE `lake`.`ns`.`{STORAGE[2]}` WRITE"
+
+
+def count_made(spark: RecordingSpark) -> int:
+    return sum(sql.startswith("CREATE") and "VIEW" not in sql.partition("`")[0] for sql in spark.said)
+
+
+def test_what_fails_after_the_storage_table_was_made_is_not_another_runs_change(stage: Stage) -> None:
+    def deny() -> None:
+        raise RuntimeError("denied")
+
+    spark = Interrupted(stage.catalog, ROWS.columns, begins=ORDERS_ROWS, happens=deny)
+    with pytest.raises(RuntimeError, match="denied"):
+        stage.refresh(CLUSTERED, spark)
+    assert count_made(spark) == 1, "it is not tried again"
+
+
+def test_a_rival_between_the_storage_table_and_its_order_is_a_lost_race(stage: Stage) -> None:
+    def rival() -> None:
+        stage.refresh(ROWS)
+        raise RuntimeError("no such column")
+
+    spark = Interrupted(stage.catalog, ROWS.columns, begins=ORDERS_ROWS, happens=rival)
+    stage.refresh(CLUSTERED, spark)
+    assert spark.happens is None
+    assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
+
+
 class BesideAHook(RecordingSpark):
     """While rows are written, a hook of another model changes the session that all threads share."""
 

@@ -49,7 +49,8 @@ def make_storage(lake: Lake, settled: Settled) -> None:
             before = lake.catalog.table(name[1], name[2])
     with alone(lake, name, before):
         lake.spark(_create_statement(settled, settled.stored_names, query_of(settled), partitioning_of(settled)))
-        made = lake.catalog.table(name[1], name[2])
+    made = lake.catalog.table(name[1], name[2])
+    with _still_made(lake, name, made):
         gone = sorted(_no_longer_asked(settled.view, made) - storage_properties(settled).keys())
         if gone:
             lake.spark(statements.unset_table_properties(name, gone))
@@ -64,6 +65,7 @@ def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields
     query = view_query(stored.name, settled.stored_names, stored.snapshot_id)
     with alone(lake, stored.name, stored.table):
         lake.spark(_create_statement(settled, settled.stored_names, query, fields))
+    with _still_made(lake, stored.name, lake.catalog.table(*stored.name[1:])):
         order_rows(lake, settled.view.request.config, settled.view.storage)
     return gathered(settled, stored, fields)
 
@@ -98,6 +100,29 @@ def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
                 "published; set hive.metastore.disallow.incompatible.col.type.changes to false in its hive-site.xml."
             ) from error
         raise
+
+
+@contextmanager
+def _still_made(lake: Lake, name: TableName, made: Table | None) -> Iterator[None]:
+    """Raise RefreshConflict if a statement fails on a table that is no longer the one that this refresh made.
+
+    The statements change its properties and its sort order alone.
+    """
+    try:
+        yield
+    except Exception as error:
+        # What another run did to the table is the reason that counts.
+        if _made_of(lake.catalog.table(name[1], name[2])) != _made_of(made):
+            raise _changed_meanwhile(name) from error
+        raise
+
+
+def _made_of(table: Table | None) -> tuple[object, ...]:
+    """Return what CREATE OR REPLACE and writes make another one of: columns, partitioning and snapshot."""
+    if table is None:
+        return ()
+    found = table.metadata
+    return found.table_uuid, found.current_schema_id, found.default_spec_id, found.current_snapshot_id
 
 
 def _is_another(now: Table | None, before: Table | None) -> bool:
