@@ -16,10 +16,12 @@ from dbt.adapters.icebergmv.maintenance.planning.forecast import (
     references_worth_listing,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
+from dbt.adapters.icebergmv.maintenance.planning.questions.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from tests.support.bases import analysed, change, sized, status
+from tests.support.analysis import analysed_in
+from tests.support.bases import analysed, change, columns_of, sized, status
 
 DAY = TupleDomain.where({ColumnKey("d"): Domain.of(7)})
 ANYWHERE = TupleDomain.all()
@@ -133,6 +135,20 @@ def test_one_table_makes_the_refresh_full_whatever_others_reach() -> None:
 )
 def test_no_table_alone_makes_the_refresh_full(sql: str, found: MaterializedViewStatus, request_: PlanRequest) -> None:
     assert full_for_one_table(analysed(sql), found, request_) is None
+
+
+def test_a_zone_that_is_known_leaves_nothing_open() -> None:
+    """A column follows the clocks of a zone; nearly all rows of one table changed."""
+    sql = "SELECT to_date(t.ts) AS day, max(t.v) AS m FROM t JOIN u ON t.id = u.id GROUP BY 1"
+    definition = analysed_in(sql, "ns", columns_of, session_is_utc=False)
+    everywhere = TupleDomain.where({ColumnKey("ts"): Domain.of(5)})
+    both = status(sized(replace(change([everywhere]), changed_rows=2_900_000), 3_000_000), CHEAP)
+    request = replace(AUTO, changed_nearly_everywhere=frozenset([("lake", "ns", "t")]))
+    assert full_for_one_table(definition, both, request) is None
+    in_zone = evaluated(definition, both, lambda _: [(-10_000, 3_600_000_000)])
+    found = full_for_one_table(in_zone, both, request)
+    assert found is not None
+    assert found.reason == "cheaper than an overwrite of nearly everything (t: 1 partition changed)"
 
 
 def test_what_did_not_pay_lately_is_counted_where_it_is_left_out() -> None:

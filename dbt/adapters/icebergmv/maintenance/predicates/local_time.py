@@ -30,6 +30,11 @@ class Offsets:
     end: int = 0
 
     @property
+    def are_known(self) -> bool:
+        """Return whether the zone was sampled at all."""
+        return bool(self.changes)
+
+    @property
     def _margin(self) -> int:
         """Return how far from a change its two offsets matter: up to the next sample, and as long as what it skips.
 

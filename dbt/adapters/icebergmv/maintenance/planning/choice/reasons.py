@@ -9,6 +9,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.tracking.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.questions.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
+from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.configured.time_spans import count
 from dbt.adapters.icebergmv.maintenance.status.session.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
@@ -99,9 +100,9 @@ def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
 def asked_steps(definition: ViewDefinition, occurrence: Occurrence, kinds: tuple[type[Step], ...]) -> Iterator[str]:
     """Yield the steps of some kinds by which an occurrence is tracked, as people write them.
 
-    Spark alone knows what they make of values.
+    Spark alone knows what they make of values. What it said of a zone is in the step from then on.
     """
     for track in (t for found in definition.tracks_of(occurrence).values() for t in found):
         for place, step in enumerate(track.function):
-            if isinstance(step, kinds):
+            if isinstance(step, kinds) and not (isinstance(step, LocalTime) and step.offsets.are_known):
                 yield step.written_of(track.column) if place == 0 and isinstance(step, Computed) else step.name
