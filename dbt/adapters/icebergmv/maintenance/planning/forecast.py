@@ -71,13 +71,10 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
     to_list = references_worth_listing(definition, status, request)
     to_filter = references_to_filter(definition, status, request)
-    # Values may show that much less changed.
-    at_once = None if to_list or to_filter else full_at_once(definition, status, request)
-    if at_once is not None:
-        return certain(at_once)
-    for_one = None if to_list or to_filter else full_for_one_table(definition, status, request)
-    if for_one is not None:
-        return certain(for_one)
+    if not to_list and not to_filter:  # Values may show that much less changed.
+        full = full_at_once(definition, status, request) or full_for_one_table(definition, status, request)
+        if full is not None:
+            return certain(full)
     forecast = _as_files_say(definition, status, request)
     is_append = isinstance(forecast.plan, Append)
     listed = [] if is_append or not to_list else [f"which values the changed rows of {_names(status, to_list)} hold"]
@@ -100,9 +97,7 @@ def references_worth_listing(
     if not to_list:
         return to_list
     others = status.as_if_unchanged(to_list)
-    if references_to_filter(definition, others, request):
-        return to_list
-    return frozenset() if _as_files_say(definition, others, request).kinds == ("full",) else to_list
+    return to_list if _full_anyway(definition, others, request) is None else frozenset()
 
 
 def full_for_one_table(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Full | None:
@@ -118,14 +113,17 @@ def full_for_one_table(definition: ViewDefinition, status: MaterializedViewStatu
     if isinstance(plan_refresh(definition, still, request), Merge):
         return None
     stale = frozenset(status.stale_references)
-    for base in reaching:
-        alone = still.as_if_unchanged(stale.difference(base.references))
-        if references_to_filter(definition, alone, request):
-            continue
-        forecast = _as_files_say(definition, alone, request)
-        if isinstance(forecast.plan, Full) and forecast.kinds == ("full",):
-            return forecast.plan
-    return None
+    alone = (still.as_if_unchanged(stale.difference(base.references)) for base in reaching)
+    found = (_full_anyway(definition, one, request) for one in alone)
+    return next((full for full in found if full is not None), None)
+
+
+def _full_anyway(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Full | None:
+    """Return the full refresh that comes of it whatever Spark would answer; None where that may lead to another one."""
+    if references_to_filter(definition, status, request):
+        return None
+    forecast = _as_files_say(definition, status, request)
+    return forecast.plan if isinstance(forecast.plan, Full) and forecast.kinds == ("full",) else None
 
 
 def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
