@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.support.dry_project import DryProject
+from tests.support.shares import one_of
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DryProj
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({}, "its model has no target_lag."), ({"config": {"where": "id = 1"}}, "materialized_view_is_fresh takes no")],
+    one_of(
+        2,
+        [
+            ({}, "its model has no target_lag."),
+            ({"config": {"where": "id = 1"}}, "materialized_view_is_fresh takes no"),
+        ],
+    ),
 )
 def test_a_freshness_test_that_cannot_be_made_stops_no_compilation(
     project: DryProject, settings: dict[str, object], said: str

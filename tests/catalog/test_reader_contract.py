@@ -20,6 +20,7 @@ from tests.support.hive_metastore import HiveMetastore
 from tests.support.lake_views import SCHEMA, add_view, view_metadata
 from tests.support.reader_contract import Lake, Opener, ReaderContract, filled_lake
 from tests.support.rest_catalog import Below, RestServer
+from tests.support.shares import one_of
 
 
 @contextmanager
@@ -81,7 +82,7 @@ def test_a_catalog_without_a_reader_is_refused() -> None:
 NESTED = ["empty", "n_", "n_.inner", "ns", "ns.inner", "ns.inner.most"]
 
 
-@pytest.mark.parametrize("opened", [jdbc, rest, partial(rest, refuses_dots=True)])
+@pytest.mark.parametrize("opened", one_of(2, [jdbc, rest, partial(rest, refuses_dots=True)]))
 def test_a_namespace_with_levels(opened: Opener, tmp_path: Path) -> None:
     with filled_lake(tmp_path, opened) as lake:
         for name in (("ns", "inner"), ("ns", "inner", "most"), ("n_",), ("n_", "inner")):

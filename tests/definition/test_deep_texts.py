@@ -19,7 +19,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", one_of(3, TEXTS.values()), ids=TEXTS)
+@pytest.mark.parametrize("text", one_of(9, TEXTS.values()), ids=TEXTS)
 def test_a_text_that_is_too_deep_is_refreshed_in_full(text: str) -> None:
     definition = analysed(text)
     assert (definition.always_full or "").startswith("its SQL cannot be analysed")

@@ -103,7 +103,7 @@ def assert_goes_on(stage: Stage, model: Model = ROWS) -> None:
     assert_whole(stage)
 
 
-@pytest.mark.parametrize(("after", "behavior"), one_of(4, DEATHS))
+@pytest.mark.parametrize(("after", "behavior"), one_of(8, DEATHS))
 def test_upkeep_dies_after_any_statement(stage: Stage, after: int, behavior: StaleReadBehavior) -> None:
     model = reading(behavior, ROWS)
     grow(stage, model)

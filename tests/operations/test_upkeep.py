@@ -32,6 +32,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
 from tests.support.metadata_tables import MetadataTable, file_of
 from tests.support.recording_spark import RecordingSpark
+from tests.support.shares import one_of
 
 NOW = datetime.now(timezone.utc)
 
@@ -58,7 +59,7 @@ def test_few_files_are_left_alone(stage: Stage) -> None:
     assert (done.data_files, done.compacted_files, done.data_files_after, said) == (4, 0, None, [])
 
 
-@pytest.mark.parametrize("model", [ROWS, reading("use_stitching", ROWS)])
+@pytest.mark.parametrize("model", one_of(2, [ROWS, reading("use_stitching", ROWS)]))
 def test_many_files_are_compacted_and_the_view_reads_them(stage: Stage, model: Model) -> None:
     grow(stage, model, 6)
     before, state = stage.catalog.views["sales"], pinned(stage)
@@ -142,7 +143,9 @@ def test_rows_are_not_copied_into_columns_that_somebody_altered(stage: Stage) ->
     assert done.note == "not compacted: the columns of its table were altered; a full refresh mends that"
 
 
-@pytest.mark.parametrize(("schema", "behavior"), [("other", "use_view_query"), ("ns", "use_view_query"), ("other", "")])
+@pytest.mark.parametrize(
+    ("schema", "behavior"), one_of(3, [("other", "use_view_query"), ("ns", "use_view_query"), ("other", "")])
+)
 def test_names_without_a_schema_keep_their_meaning(stage: Stage, schema: str, behavior: str) -> None:
     """Iceberg would record the namespace of the session, and readers would look there."""
     grow(stage, reading("use_view_query", ROWS) if behavior else ROWS, 6)

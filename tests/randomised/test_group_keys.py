@@ -61,13 +61,13 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", one_of(8, VIEWS))
+@pytest.mark.parametrize("name", one_of(16, VIEWS))
 def test_groups_are_replaced(name: str, database: Database) -> None:
     found = refreshes_of(view(VIEWS[name], "id"), database, 10)
     assert found.get("overwrite", 0) > found.get("full", 0), found
 
 
-@pytest.mark.parametrize("name", one_of(3, OTHERS))
+@pytest.mark.parametrize("name", one_of(9, OTHERS))
 def test_views_whose_groups_need_not_be_replaced_are_right(name: str, database: Database) -> None:
     refreshes_of(view(OTHERS[name], "id"), database, 8)
 

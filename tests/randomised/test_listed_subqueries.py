@@ -57,7 +57,7 @@ def test_what_a_flag_says_of_groups(name: str, database: Database) -> None:
     assert found.get("overwrite", 0) > found.get("full", 0), found
 
 
-@pytest.mark.parametrize("name", one_of(3, OTHERS))
+@pytest.mark.parametrize("name", one_of(9, OTHERS))
 def test_views_that_need_not_follow_the_flag_are_right(name: str, database: Database) -> None:
     refreshes_of(view(OTHERS[name], "id"), database, 8)
 

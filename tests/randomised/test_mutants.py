@@ -58,7 +58,7 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
     return None
 
 
-@pytest.mark.parametrize("name", one_of(32, ALL))
+@pytest.mark.parametrize("name", one_of(64, ALL))
 def test_wrong_planners_are_caught(name: str, database: Database, ties: TiesAtRandom) -> None:
     mutant = ALL[name]
     database = ties if mutant.ties else database

@@ -28,7 +28,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", one_of(12, VIEWS))
+@pytest.mark.parametrize("name", one_of(24, VIEWS))
 def test_views_that_call_them(name: str, database: Database) -> None:
     found = refreshes_of(view(VIEWS[name], "id"), database, 12)
     assert found.get("overwrite", 0) + found.get("merge", 0) + found.get("append", 0) > found.get("full", 0), found

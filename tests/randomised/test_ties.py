@@ -24,7 +24,7 @@ def test_a_value_that_is_only_shown_is_one_of_its_group(name: str, ties: TiesAtR
     assert found["overwrite"] > found["full"], found
 
 
-@pytest.mark.parametrize("name", one_of(8, TOGETHER))
+@pytest.mark.parametrize("name", one_of(24, TOGETHER))
 def test_rows_that_show_one_group_show_one_value(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(TOGETHER[name], ties, 12, breaks_ties=False)
     assert found["overwrite"] > found["full"], found
@@ -41,7 +41,7 @@ def test_rows_of_a_group_go_together_by_a_key_that_is_stored_besides(ties: TiesA
     assert found["overwrite"] > 3, found
 
 
-@pytest.mark.parametrize("name", one_of(8, CARRIED))
+@pytest.mark.parametrize("name", one_of(16, CARRIED))
 def test_other_rows_follow_from_one_value(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(CARRIED[name], ties, 6, breaks_ties=False)
     assert found.keys() == {"full", "none"}, found
@@ -118,7 +118,7 @@ def by_several_orders(case: Case, ties: TiesAtRandom, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("after", [(), ((1, None, DAYS[0], "a", 8, 0.5, 9),)], ids=["goes", "changes"])
-@pytest.mark.parametrize("name", FIRST_OF_TIED)
+@pytest.mark.parametrize("name", one_of(4, FIRST_OF_TIED))
 def test_no_row_stays_that_came_of_what_is_no_more(
     name: str, after: tuple[Row, ...], ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +154,7 @@ BESIDE_THE_FIRST = {
 """The first of two rows that tie is read where a change of another table is asked about."""
 
 
-@pytest.mark.parametrize("name", BESIDE_THE_FIRST)
+@pytest.mark.parametrize("name", one_of(3, BESIDE_THE_FIRST))
 def test_the_first_of_rows_that_tie_is_no_condition_of_a_question(
     name: str, ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch
 ) -> None:

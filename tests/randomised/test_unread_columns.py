@@ -66,7 +66,7 @@ def _as_list(items: list[tuple[str, str]]) -> str:
     return ", ".join(f"{value} AS {name}" for value, name in items)
 
 
-@pytest.mark.parametrize("seed", one_of(4, range(8)))
+@pytest.mark.parametrize("seed", one_of(8, range(8)))
 def test_the_same_hash_has_the_same_rows(seed: int) -> None:
     random, same = Random(seed), 0
     with duckdb.connect() as db:

@@ -12,9 +12,12 @@ from pyiceberg.avro.file import AvroFile
 
 from tests.refresh.refreshes import SCENARIOS, Stage
 from tests.support.recording_spark import RecordingSpark
+from tests.support.shares import one_of
 
 
-@pytest.mark.parametrize("name", ["overwrite_replace_where", "overwrite_join", "append", "merge", "full", "no_op"])
+@pytest.mark.parametrize(
+    "name", one_of(2, ["overwrite_replace_where", "overwrite_join", "append", "merge", "full", "no_op"])
+)
 def test_no_file_is_read_twice(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     enter = AvroFile.__enter__

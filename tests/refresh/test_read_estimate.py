@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.planning import write
 from dbt.adapters.icebergmv.maintenance.planning.cost import read_estimate
 from tests.refresh.refreshes import DAYS, ORDERS, ROWS, SCENARIOS, Model, Scenario, Stage, nothing, sell
+from tests.support.shares import one_of
 
 Size = Callable[[Table, Table], int]
 
@@ -56,7 +57,7 @@ CASES: dict[str, tuple[Scenario, Size]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", one_of(2, CASES))
 def test_estimated_bytes(name: str, tmp_path: Path) -> None:
     scenario, size = CASES[name]
     stage = Stage(tmp_path)

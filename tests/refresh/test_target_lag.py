@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from tests.refresh.refreshes import COUNTED, STORAGE, VIEW, Model, Stage, crash, employ, nothing, reading, sell
+from tests.support.shares import one_of
 
 LAG = {"target_lag": 3600}
 HOURLY = Model(config=LAG)
@@ -236,7 +237,7 @@ def test_a_redefined_plain_view_does_not_wait(stage: Stage) -> None:
     assert refreshed(stage, model, minutes=1)[0].kind == "full"
 
 
-@pytest.mark.parametrize("change", [nothing, sell("EU"), employ("Eve")])
+@pytest.mark.parametrize("change", one_of(3, [nothing, sell("EU"), employ("Eve")]))
 @pytest.mark.parametrize("behavior", ["use_stitching", "use_view_query", "fail"])
 def test_what_readers_get_stays(stage: Stage, behavior: str, change: Callable[..., None]) -> None:
     model = reading(behavior, target_lag=3600)

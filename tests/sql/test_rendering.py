@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import (
     string_literal,
 )
 from tests.support.duck import to_duckdb
+from tests.support.shares import one_of
 from tests.support.strategies import BINARIES, DECIMALS, FLOATS, TEXTS, domains, holds, probes, tuple_domains
 
 INT_POOL: tuple[Value, ...] = (-(2**31), -11, -1, 0, 1, 10, 2**31 - 1)
@@ -95,7 +96,7 @@ def selected(
     return [i in found for i in range(len(values))]
 
 
-@pytest.mark.parametrize("spark_type", TYPES)
+@pytest.mark.parametrize("spark_type", one_of(3, TYPES))
 @settings(max_examples=8)
 @given(data=st.data())
 def test_predicates_select_the_members(
