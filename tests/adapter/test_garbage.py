@@ -13,11 +13,12 @@ from dbt.adapters.icebergmv.garbage import seldom_collected
 
 @pytest.fixture(autouse=True)
 def before() -> Iterator[tuple[int, int, int]]:
-    """Give what is set before a test, and set it again."""
+    """Give what is set before a test, and set it again; tests/conftest.py has frozen what is there."""
     found = gc.get_threshold()
+    gc.unfreeze()
     yield found
     gc.set_threshold(*found)
-    gc.unfreeze()
+    gc.freeze()
 
 
 def test_what_is_there_already_is_not_looked_through() -> None:
