@@ -48,5 +48,7 @@ def test_they_are_refreshed_in_part(lake: LakeProject, tasks: dict[str, str], ch
 def test_what_spark_takes_for_the_clock(lake: LakeProject) -> None:
     """A constant that is cast is one, by whatever is beside it; what a name stands for is cast as any text is."""
     assert lake.sql("SELECT current_date() = 'today', current_date() = DATE 'today'")[0] == (True, True)
+    # With control characters around it, too, as Java trims a text.
+    assert lake.sql("SELECT current_date() = '\\u0001today\\u0002'")[0][0] is True
     for text in ("(SELECT 'today' AS s)", "(SELECT 'x' AS s UNION ALL SELECT 'today')"):
         assert {row[0] for row in lake.sql(f"SELECT try_cast(s AS date) FROM {text} q")} == {None}

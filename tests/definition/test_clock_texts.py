@@ -27,6 +27,8 @@ def is_clock(sql: str) -> bool:
 
 def test_texts_that_may_be_the_clock() -> None:
     assert all(map(may_be_clock, ["now", "TODAY", " tomorrow ", "yesterday UTC", "now Europe/Berlin", "today+01:00"]))
+    # Spark trims control characters, too.
+    assert all(map(may_be_clock, ["today\x01", "\x00now", "\x1f today UTC\x03", "now UTC\x00"]))
     # Epoch is a date, and always the same one.
     assert not any(map(may_be_clock, ["epoch", "nowhere", "2024-01-01", "today is the day", ""]))
 
