@@ -222,6 +222,19 @@ def test_readers_get_the_rows_whatever_is_configured(stage: Stage) -> None:
 
 
 @pytest.mark.long
+def test_rows_of_another_release_of_spark_are_computed_again(stage: Stage) -> None:
+    """What a version is of is recorded with its rows, as those of the view are by now of the next release."""
+    before, after = (Model(ROWS.sql, ROWS.columns, {"spark_release": release}) for release in ("4.0", "4.1"))
+    refreshed(stage, before, 1)
+    result, _ = stage.refresh(after)
+    assert (result.kind, result.reason) == ("full", "Spark is 4.1, and was 4.0")
+    done, _ = back(stage, 1)
+    assert (done.rows, done.next_refresh) == (1, "full")
+    result, _ = stage.refresh(after)
+    assert (result.kind, result.reason) == ("full", "Spark is 4.1, and was 4.0")
+    assert stage.refresh(after)[0].kind == "none"
+
+
 def test_compacted_rows_have_the_state_of_those_before(stage: Stage) -> None:
     refreshed(stage, ROWS, 6)
     spark = RecordingSpark(stage.catalog, ROWS.columns)

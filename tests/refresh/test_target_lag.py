@@ -141,13 +141,14 @@ ACTED_ON: Mapping[str, Model] = {
     "settings": Model(config=LAG),
     "no lag": Model(),
     "lag of nothing": Model(config={"target_lag": 0}),
+    "release of Spark": Model(config={**LAG, "spark_release": "4.1"}),
     "not on run": Model(config={**LAG, "refresh_on_run": False}),
 }
 
 
 @pytest.mark.parametrize("what", ACTED_ON)
 def test_what_does_not_wait(stage: Stage, what: str) -> None:
-    stage.refresh(HOURLY)
+    stage.refresh(Model(config={**LAG, "spark_release": "4.0"}) if what == "release of Spark" else HOURLY)
     if what == "settings":
         config = replace(stage.request(HOURLY).config, settings={"spark.sql.session.timeZone": "Europe/Berlin"})
         assert not is_left_alone(stage, config=config)
@@ -174,6 +175,14 @@ def test_a_view_that_runs_alone_stitched_gets_its_own_looks_at_once(stage: Stage
     assert refreshed(stage, STITCHED, minutes=1)[0].reason.startswith("nothing changed")
     assert stage.catalog.views[VIEW[2]].sql != before
     assert refreshed(stage, STITCHED, minutes=1)[0].reason.startswith("refreshed 2 minutes ago")
+
+
+@pytest.mark.parametrize("releases", [("", "4.1"), ("4.0", "")])
+def test_a_release_of_spark_that_is_not_known_is_no_change(stage: Stage, releases: tuple[str, str]) -> None:
+    """States of former versions do not say it, nor do those of servers."""
+    built, asked = (Model(config={**LAG, "spark_release": release}) for release in releases)
+    stage.refresh(built)
+    assert refreshed(stage, asked, minutes=1)[0].reason.startswith("refreshed 1 minute ago")
 
 
 def drop_storage(stage: Stage) -> None:

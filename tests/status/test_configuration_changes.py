@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
 from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
 
 STORAGE = ("lake", "ns", "s")
-HAD = ViewConfig("h", STORAGE, tblproperties={"a": "1", "b": "2"}, settings={"tz": "UTC"})
+HAD = ViewConfig("h", STORAGE, tblproperties={"a": "1", "b": "2"}, settings={"tz": "UTC"}, spark_release="4.0")
 STATE = ViewState(
     definition="select 1",
     definition_hash="h",
@@ -39,7 +39,8 @@ STATE = ViewState(
 def test_nothing_changed() -> None:
     assert configuration_changes(HAD, STATE) == ConfigurationChanges()
     # States of former versions did not record it.
-    former = {k: v for k, v in STATE.config.items() if k not in {"stale-read-behavior", "staleness-window"}}
+    not_recorded = {"stale-read-behavior", "staleness-window", "spark-release"}
+    former = {k: v for k, v in STATE.config.items() if k not in not_recorded}
     assert configuration_changes(HAD, replace(STATE, config=former)) == ConfigurationChanges()
 
 
@@ -51,6 +52,8 @@ def test_nothing_changed() -> None:
         ({"partition_by": ()}, ["partition_by is empty, and was derived"], []),
         ({"storage_table": ("lake", "x", "s")}, ["the storage table is to be lake.x.s"], []),
         ({"settings": {"tz": "CET", "a": "1"}}, ["a is 1, and was not set", "tz is CET, and was UTC"], []),
+        ({"spark_release": "4.1"}, ["Spark is 4.1, and was 4.0"], []),
+        ({"spark_release": ""}, [], []),
         ({"settings": {}}, ["tz is not set, and was UTC"], []),
         ({"tblproperties": {"a": "1", "b": "3", "c": "4"}}, [], ["tblproperties changed (b, c)"]),
         ({"tblproperties": {}}, [], ["tblproperties changed (a, b)"]),

@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.status.session.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.session_lake import check_no_cache, on_lake, parsed_view, settings_of_refresh
+from dbt.adapters.icebergmv.spark.release import release_of
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.session_lake import Session
@@ -49,7 +50,11 @@ def refresh_materialized_view(
         request = recorded_request(lake.catalog, view)
         request = replace(
             request,
-            config=replace(request.config, refresh_policy=known_policy(refresh_policy)),
+            config=replace(
+                request.config,
+                refresh_policy=known_policy(refresh_policy),
+                spark_release=release_of(spark.version),
+            ),
             rebuild="full_refresh" if full_refresh else None,
             is_run=False,
         )

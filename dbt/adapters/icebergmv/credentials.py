@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, secret_valu
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidConfig
 from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
 from dbt.adapters.icebergmv.spark.jars import is_coordinate
+from dbt.adapters.icebergmv.spark.release import installed_release
 from dbt.adapters.icebergmv.spark.server import ServerRequest
 from dbt.adapters.icebergmv.spark.settings import (
     CATALOG_PREFIX,
@@ -171,6 +172,10 @@ class IcebergMVCredentials(Credentials):
     def session_conf(self) -> dict[str, str]:
         """Return the settings of every Spark session of this profile."""
         return session_conf(self.database, self.schema, self.server_side_parameters)
+
+    def spark_release(self) -> str:
+        """Return the release of Spark that computes rows, "" where that is not known: on a server."""
+        return installed_release() if self.method == "session" else ""
 
     def spark_request(self) -> SparkRequest:
         """Return what the profile asks of Spark inside the dbt process."""

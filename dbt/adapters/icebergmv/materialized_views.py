@@ -223,6 +223,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 keep_versions=_keep_versions(config, chosen),
                 written_at_columns=written_at_columns(config.get("written_at_columns")),
                 deterministic_functions=deterministic_functions(config.get("deterministic_functions")),
+                spark_release=self.credentials.spark_release(),
             ),
             owner=_user(),
             rebuild=_why_rebuilt(config) if full_refresh else None,

@@ -15,6 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.icebergmv.spark.drivers import DRIVERS
 from dbt.adapters.icebergmv.spark.errors import JarsUnavailable
+from dbt.adapters.icebergmv.spark.release import release_of
 
 _logger = AdapterLogger("IcebergMV")
 CACHE_VARIABLE = "DBT_ICEBERGMV_CACHE"
@@ -46,7 +47,7 @@ def required_jars(spark_version: str, drivers: Sequence[str], given: Sequence[st
 
 
 def _runtime(spark_version: str) -> str:
-    release = ".".join(spark_version.split(".")[:2])
+    release = release_of(spark_version)
     if release not in ICEBERG_RUNTIMES:
         known = ", ".join(sorted(ICEBERG_RUNTIMES))
         raise JarsUnavailable(

@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.status.configured.view_config import (
 )
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, state_of, stored_of
 from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import SPARK_KEY
 from dbt.adapters.icebergmv.maintenance.status.recorded.table_as_view import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.tables.base_tables import BaseTables
@@ -82,8 +83,9 @@ def _is_young(state: ViewState, lag: int, now: datetime) -> bool:
 
 def _is_as_asked(config: ViewConfig, state: ViewState) -> bool:
     """Return whether the view was built as the model says now, in all that is recorded of it."""
-    wanted, had = config.recorded(), {key: value for key, value in state.config.items() if key != SAID}
-    is_same = all(wanted.get(key) == had.get(key) for key in wanted.keys() | had.keys())
+    wanted, had = config.recorded(), state.config
+    # A release of Spark that is not known on one side is no change; another one is.
+    is_same = all(wanted.get(key) == had.get(key) for key in (wanted.keys() | had.keys()) - {SAID, SPARK_KEY})
     return state.partial is None and is_same and not configuration_changes(config, state)
 
 

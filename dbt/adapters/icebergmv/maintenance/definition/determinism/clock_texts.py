@@ -23,9 +23,7 @@ from dbt.adapters.icebergmv.maintenance.definition.determinism.text_columns impo
 )
 from dbt.adapters.icebergmv.maintenance.definition.syntax.nodes import Nodes, choices_of
 
-_CLOCK_TEXT = re.compile(
-    r"[\s\x00-\x20]*(now|today|yesterday|tomorrow)((\s+|[+-])\S+)?[\s\x00-\x20]*$", re.IGNORECASE
-)
+_CLOCK_TEXT = re.compile(r"[\s\x00-\x20]*(now|today|yesterday|tomorrow)((\s+|[+-])\S+)?[\s\x00-\x20]*$", re.IGNORECASE)
 """A zone may follow. Spark trims as Java does, control characters too."""
 _STILL_TEXT = (*KEEP_TYPE, exp.Concat, exp.DPipe, exp.Upper, exp.Lower, exp.Trim)
 """What makes a text of a text."""

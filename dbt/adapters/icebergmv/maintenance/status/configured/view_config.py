@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config impo
     stale_read_behavior,
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import SPARK_KEY
 from dbt.adapters.icebergmv.maintenance.status.session.session_settings import is_utc
 
 RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
@@ -51,7 +52,8 @@ class ViewConfig:
     average.
     `cluster_by` is the write order of the storage table, a column a text. `written_at_columns` are names in lower case
     of columns that say when their row was written (definition/clock/clock_columns.py), `deterministic_functions` those
-    of user-defined functions (definition/determinism/user_functions.py).
+    of user-defined functions (definition/determinism/user_functions.py). `spark_release` is that of the Spark which
+    computes the rows, such as 4.0; "": not known.
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table
     has the name of the view, and is what people read. Else the view keeps its last `keep_versions` versions, and the
@@ -77,6 +79,7 @@ class ViewConfig:
     keep_versions: int = KEEP_VERSIONS
     written_at_columns: tuple[str, ...] = ()
     deterministic_functions: tuple[str, ...] = ()
+    spark_release: str = ""
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -97,6 +100,7 @@ class ViewConfig:
             _KEEP_VERSIONS_KEY: (self.keep_versions, KEEP_VERSIONS),
             _WRITTEN_AT_KEY: ([*self.written_at_columns], []),
             _DETERMINISTIC_KEY: ([*self.deterministic_functions], []),
+            SPARK_KEY: (self.spark_release, ""),
         }
         return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
 
@@ -135,6 +139,7 @@ def recorded_view_config(state: ViewState) -> ViewConfig:
         keep_versions=had.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS),
         written_at_columns=tuple(had.get(_WRITTEN_AT_KEY, ())),
         deterministic_functions=tuple(had.get(_DETERMINISTIC_KEY, ())),
+        spark_release=had.get(SPARK_KEY, ""),
     )
 
 
@@ -162,6 +167,9 @@ def configuration_changes(config: ViewConfig, state: ViewState) -> Configuration
     if wanted["partition-by"] != had.get("partition-by"):
         rebuild.append(f"partition_by is {_fields(wanted['partition-by'])}, and was {_fields(had.get('partition-by'))}")
     rebuild += changed_settings(config.settings, state.settings)
+    computed_by = state.config.get(SPARK_KEY)
+    if config.spark_release and computed_by and config.spark_release != computed_by:
+        rebuild.append(f"Spark is {config.spark_release}, and was {computed_by}")
     return ConfigurationChanges(tuple(rebuild), tuple(_altered(wanted, {**_BEFORE, **had})))
 
 

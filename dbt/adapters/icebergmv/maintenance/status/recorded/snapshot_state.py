@@ -30,7 +30,11 @@ STATE_KEY = f"{PREFIX}state"
 """In the summary of a snapshot, or among the properties of a table: the state of a refresh (JSON)."""
 
 _FORM = "storage-form"
-_PARTITION_BY = "partition-by"
+SPARK_KEY = "spark-release"
+"""Key of a recorded configuration: the release of Spark that computed the rows, if it was known."""
+
+OF_ROWS = frozenset({"partition-by", SPARK_KEY})
+"""Keys of a recorded configuration that say how rows were stored and computed: they go with the rows."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def state_text(state: ViewState, form: Mapping[str, object] | None = None) -> st
 
 def text_below_a_view(state: ViewState, storage: Table) -> str:
     """Return what is recorded with rows that a view reads: not the texts that the view itself keeps."""
-    config = {_PARTITION_BY: state.config.get(_PARTITION_BY)}
+    config = {key: value for key, value in state.config.items() if key in OF_ROWS}
     return state_text(replace(state, definition="", config=config), _form(storage))
 
 
