@@ -143,7 +143,7 @@ def other_tables(lake: LakeProject) -> dict[str, str]:
     return built(lake, "other_", TABLES, VIEWS, OTHERS)
 
 
-@pytest.mark.parametrize("change", in_turn(ROUNDS, 6))
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 3))
 def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     expected = among(ROUNDS[change], IN_EVERY_RUN)
     assert_follows(lake, tables, expected, expected[1])

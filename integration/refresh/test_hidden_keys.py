@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.reading import read_materialized_view
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 
 VIEWS = {
@@ -66,7 +67,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", ROUNDS)
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 2))
 def test_days_that_nothing_shows_are_followed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     statements, partitions = ROUNDS[change]
     for statement in statements:

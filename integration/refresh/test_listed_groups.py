@@ -93,7 +93,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return built(lake, "listed_", TABLES, SELECTS, SELECTS)
 
 
-@pytest.mark.parametrize("change", in_turn(ROUNDS, 4))
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 2))
 def test_few_groups_are_merged_as_literals(
     lake: LakeProject, tables: dict[str, str], change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

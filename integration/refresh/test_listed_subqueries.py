@@ -48,7 +48,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", in_turn(ROUNDS, 3))
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 1))
 def test_groups_are_replaced(change: str, lake: LakeProject, tables: dict[str, str]) -> None:
     lake.sql(ROUNDS[change].format(**tables))
     found = {name: response["refresh_kind"] for name, response in lake.run("--select", *VIEWS).items()}

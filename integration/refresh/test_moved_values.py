@@ -67,7 +67,7 @@ def bounded(lake: LakeProject) -> tuple[LakeProject, dict[str, str]]:
     return lake, built(lake, "bounded_", TABLES, VIEWS, VIEWS)
 
 
-@pytest.mark.parametrize("change", in_turn(CHANGES, 2))
+@pytest.mark.parametrize("change", in_turn(CHANGES, 1))
 def test_views_follow_the_bound(bounded: tuple[LakeProject, dict[str, str]], change: Change) -> None:
     found = assert_follows(*bounded, change, VIEWS)
     for view, kind in change[1].items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 
 VIEWS = {
@@ -45,7 +46,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", in_turn(CHANGES, 3))
 def test_each_refresh_gives_what_a_full_one_gives(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     lake.sql(change.format(**tables))
     found = lake.run("--select", *VIEWS)

@@ -40,7 +40,7 @@ def events(lake: LakeProject) -> str:
     return name
 
 
-@pytest.mark.parametrize("change", in_turn(CHANGES, 3))
+@pytest.mark.parametrize("change", in_turn(CHANGES, 1))
 def test_a_changed_row_refreshes_its_period(change: str, lake: LakeProject, events: str) -> None:
     lake.sql(CHANGES[change].format(e=events))
     responses = lake.run("--select", *VIEWS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 
 _TOTALS = (
@@ -39,7 +40,7 @@ def orders(lake: LakeProject) -> str:
     return name
 
 
-@pytest.mark.parametrize("change", ROUNDS)
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 2))
 def test_groups_are_replaced(change: str, lake: LakeProject, orders: str) -> None:
     lake.sql(ROUNDS[change].format(orders=orders))
     found = {name: response["refresh_kind"] for name, response in lake.run("--select", *VIEWS).items()}

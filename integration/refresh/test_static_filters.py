@@ -74,7 +74,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return built(lake, "bounded_", TABLES, {**VIEWS, **BY_BOUNDS}, {**VIEWS, **BY_BOUNDS})
 
 
-@pytest.mark.parametrize("change", EARLY)
+@pytest.mark.parametrize("change", in_turn(EARLY, 1))
 def test_what_a_condition_leaves_out_writes_nothing(
     lake: LakeProject, tables: dict[str, str], change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:

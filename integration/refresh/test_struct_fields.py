@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 
 VIEWS = {
@@ -48,7 +49,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", ROUNDS)
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 2))
 def test_in_part(change: str, lake: LakeProject, tables: dict[str, str]) -> None:
     lake.sql(ROUNDS[change].format(**tables))
     found = lake.run("--select", *VIEWS)
