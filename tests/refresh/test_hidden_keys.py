@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.status.configured.stale_read_config impo
 from dbt.adapters.icebergmv.maintenance.status.configured.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
-from tests.refresh.refreshes import STORAGE, VIEW, Stage
+from tests.refresh.refreshes import STORAGE, VIEW, Model, Stage
 from tests.support.recording_spark import SETTINGS, RecordingSpark
 
 SQL = "SELECT id, amount FROM orders"
@@ -82,3 +82,18 @@ def test_a_view_that_is_computed_anew_at_every_run_has_none(tmp_path: Path) -> N
     definition = inspect(stage.catalog, RefreshRequest(VIEW, sql, "ns", config, "ann")).definition
     stage.close()
     assert (definition.columns is not None, definition.keys) == (True, ())
+
+
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+def test_the_column_of_a_key_gets_another_name(stage: Stage, behavior: StaleReadBehavior) -> None:
+    """The SELECT does not name it, so the view goes on: with the key that it would get if it were built now."""
+    reads = {"stale_read_behavior": behavior, "definition_below_rows": 0}
+    model = Model(SQL, COLUMNS, reads)
+    stage.refresh(model)
+    assert inspect(stage.catalog, stage.request(model)).definition.keys == ("`orders`.`region`",)
+    with stage.tables()["orders"].update_schema() as update:
+        update.rename_column("region", "area")
+    inspection = inspect(stage.catalog, stage.request(model))
+    assert (inspection.definition.always_full, inspection.definition.keys) == (None, ())
+    # Without a key there is no partition to stitch by.
+    assert read_plan(inspection).behavior == (behavior if behavior != "use_stitching" else "use_view_query")

@@ -10,6 +10,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.definition.asking.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.clock.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.determinism.determinism import NO_COLUMN
 from dbt.adapters.icebergmv.maintenance.definition.edits.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key
@@ -51,11 +52,15 @@ class Analysis:
         return at_moment(written, self.bases.columns_of, self.clock, self.written_at)
 
     def _with(self, keys: tuple[str, ...]) -> ViewDefinition | None:
-        """Return the definition with these keys; None without any, or where its columns are not those and the keys."""
+        """Return the definition with these keys; None without any, or where its columns are not those and the keys.
+
+        So it is where a base table has no longer a column that a key names, and the SELECT does not.
+        """
         widened = with_keys(self.sql, keys) if keys else None
         found = None if widened is None else self._analysed(widened, keys)
         last = () if found is None or found.columns is None else found.columns[-len(keys) :]
-        return found if last and all(is_key(c.name) for c in last) else None
+        is_gone = found is not None and NO_COLUMN in (found.always_full or "")
+        return found if not is_gone and last and all(is_key(c.name) for c in last) else None
 
     def _analysed(self, sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
         """Return the definition without ties, unless the stored rows were numbered in another way."""
