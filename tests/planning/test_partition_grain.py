@@ -103,17 +103,14 @@ def test_nothing_is_coarser_than_no_partitioning() -> None:
     assert not stays_coarser((), 1, ())
 
 
-@pytest.mark.parametrize(
-    ("first", "of", "unit", "spark_type"),
-    one_of(
-        3,
-        [
-            ("identity", DateType(), 1, "date"),
-            ("day", DateType(), 1, "date"),
-            ("identity", TimestampType(), MICROS_PER_DAY, "timestamp_ntz"),
-        ],
-    ),
-)
+OF_TIME = [
+    ("identity", DateType(), 1, "date"),
+    ("day", DateType(), 1, "date"),
+    ("identity", TimestampType(), MICROS_PER_DAY, "timestamp_ntz"),
+]
+
+
+@pytest.mark.parametrize(("first", "of", "unit", "spark_type"), one_of(3, OF_TIME))
 @given(
     start=st.integers(-700_000, 2_900_000),
     offsets=st.sets(st.integers(0, 400), min_size=101, max_size=200),
