@@ -30,7 +30,11 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.recorded.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import OF_ROWS, state_of_snapshot, writer_of
+from dbt.adapters.icebergmv.maintenance.status.recorded.snapshot_state import (
+    config_of_rows,
+    state_of_snapshot,
+    writer_of,
+)
 from dbt.adapters.icebergmv.maintenance.status.recorded.stored_rows import StoredRows
 
 NextRefresh = Literal["from there", "full"]
@@ -126,9 +130,8 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
     )
     if not kept.table_is_same:
         return state
-    config = {key: value for key, value in now.config.items() if key not in OF_ROWS}
-    config |= {key: value for key, value in then.config.items() if key in OF_ROWS}
-    return replace(state, base_tables=then.base_tables, config=config)
+    others = {key: value for key, value in now.config.items() if key not in config_of_rows(now)}
+    return replace(state, base_tables=then.base_tables, config={**others, **config_of_rows(then)})
 
 
 def _committed_at(stored: StoredRows) -> str:

@@ -58,9 +58,10 @@ class Analysis:
         """
         widened = with_keys(self.sql, keys) if keys else None
         found = None if widened is None else self._analysed(widened, keys)
-        last = () if found is None or found.columns is None else found.columns[-len(keys) :]
-        is_gone = found is not None and NO_COLUMN in (found.always_full or "")
-        return found if not is_gone and last and all(is_key(c.name) for c in last) else None
+        if found is None or NO_COLUMN in (found.always_full or ""):
+            return None
+        last = (found.columns or ())[-len(keys) :]
+        return found if last and all(is_key(c.name) for c in last) else None
 
     def _analysed(self, sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
         """Return the definition without ties, unless the stored rows were numbered in another way."""

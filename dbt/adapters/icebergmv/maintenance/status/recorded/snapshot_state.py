@@ -33,8 +33,7 @@ _FORM = "storage-form"
 SPARK_KEY = "spark-release"
 """Key of a recorded configuration: the release of Spark that computed the rows, if it was known."""
 
-OF_ROWS = frozenset({"partition-by", SPARK_KEY})
-"""Keys of a recorded configuration that say how rows were stored and computed: they go with the rows."""
+_OF_ROWS = frozenset({"partition-by", SPARK_KEY})
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,12 @@ def state_text(state: ViewState, form: Mapping[str, object] | None = None) -> st
 
 def text_below_a_view(state: ViewState, storage: Table) -> str:
     """Return what is recorded with rows that a view reads: not the texts that the view itself keeps."""
-    config = {key: value for key, value in state.config.items() if key in OF_ROWS}
-    return state_text(replace(state, definition="", config=config), _form(storage))
+    return state_text(replace(state, definition="", config=config_of_rows(state)), _form(storage))
+
+
+def config_of_rows(state: ViewState) -> dict[str, object]:
+    """Return the part of a recorded configuration that says how the rows were stored and computed."""
+    return {key: value for key, value in state.config.items() if key in _OF_ROWS}
 
 
 def recorded_text(snapshot: Snapshot | None) -> str | None:
