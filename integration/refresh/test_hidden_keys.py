@@ -210,6 +210,11 @@ def test_a_rebuild_for_other_keys_that_died(lake: LakeProject, tables: dict[str,
     lake.assert_equals_definition("rebuilt_ids")
 
 
+def kinds(lake: LakeProject, *names: str) -> set[str]:
+    """Run views, and return the kinds of their refreshes."""
+    return {found["refresh_kind"] for found in lake.run("--select", *names).values()}
+
+
 @pytest.mark.long
 def test_readers_of_a_view_whose_base_gets_another_name_for_a_key(lake: LakeProject, tables: dict[str, str]) -> None:
     """The SELECT does not name the column, so it goes on."""
@@ -224,5 +229,12 @@ def test_readers_of_a_view_whose_base_gets_another_name_for_a_key(lake: LakeProj
     lake.run("--select", *names)
     lake.sql(f"ALTER TABLE {base} RENAME COLUMN day TO happened_at")
     lake.assert_equals_definition(*names[:1])
-    lake.run("--select", *names)
+    assert kinds(lake, *names) == {"full"}, "the rows are stored anew, by the column under its new name"
+    lake.assert_equals_definition(*names)
+    lake.sql(f"INSERT INTO {base} VALUES (900, date'2024-01-02')")
+    assert kinds(lake, *names) == {"append"}
+    lake.sql(f"ALTER TABLE {base} RENAME COLUMN happened_at TO day")
+    assert kinds(lake, *names) == {"full"}
+    lake.sql(f"UPDATE {base} SET id = id + 100 WHERE day = date'2024-01-02'")
+    assert kinds(lake, *names) == {"overwrite"}
     lake.assert_equals_definition(*names)

@@ -86,7 +86,7 @@ def test_a_view_that_is_computed_anew_at_every_run_has_none(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 def test_the_column_of_a_key_gets_another_name(stage: Stage, behavior: StaleReadBehavior) -> None:
-    """The SELECT does not name it, so the view goes on: with the key that it would get if it were built now."""
+    """The SELECT does not name it, so the view goes on: its next refresh stores the rows anew."""
     reads = {"stale_read_behavior": behavior, "definition_below_rows": 0}
     model = Model(SQL, COLUMNS, reads)
     stage.refresh(model)
@@ -97,3 +97,6 @@ def test_the_column_of_a_key_gets_another_name(stage: Stage, behavior: StaleRead
     assert (inspection.definition.always_full, inspection.definition.keys) == (None, ())
     # Without a key there is no partition to stitch by.
     assert read_plan(inspection).behavior == (behavior if behavior != "use_stitching" else "use_view_query")
+    assert stage.refresh(model)[0].kind == "full"
+    assert inspect(stage.catalog, stage.request(model)).definition.keys == ("`orders`.`area`",)
+    assert stage.refresh(model)[0].kind == "none"

@@ -210,6 +210,7 @@ def test_a_view_that_runs_stitched_is_published_anew_when_runs_refresh_it(tables
         ("SELECT t.region, CAST(p.at AS string) AS total FROM t JOIN p VERSION AS OF 1 ON p.n = t.n", True),
         ("SELECT t.region, t.n AS total FROM t NATURAL JOIN p", True),
         ("SELECT a AS region, count(cast(c AS date)) AS total FROM t AS x(a, b, c) GROUP BY a", True),
+        # The three letters stand for the offset of a zone in patterns of Spark, as in the last one of this list.
         ("SELECT region, date_format(DATE '2024-01-01', 'XXX') AS total FROM t", True),
         ("SELECT region, dateadd(HOUR, n, DATE '2024-01-01') AS total FROM t", True),
         ("SELECT region, hour(region) AS total FROM t", True),
